@@ -1,0 +1,161 @@
+"""Fits a table to a width: which columns stay, how wide each is, how long names are shortened.
+
+Works on characters, for formats that have them; knows no colour and no terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from tracekit.render.document import Cell, Column, Fit, Table
+from tracekit.render.text import shown
+
+T = TypeVar("T")
+
+GAP = 2
+"""Blank characters between two columns."""
+
+INDENT = 2
+"""Blank characters by which a level of a tree is set off."""
+
+_BAR = 10
+_BAR_WIDE = 20
+_WIDE = 120  # characters from which a bar may be long
+_NARROWEST = 8  # to which a column that shrinks may go when no other may leave
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A table as it fits.
+
+    Attributes:
+        columns: The columns that stay.
+        widths: Characters of each.
+        titles: Lines of each column's title, without the unit.
+        rows: Text and cell of each field; no text is wider than its column, save a number wider than the whole page.
+        left_out: Titles of the columns that had to leave.
+    """
+
+    columns: tuple[Column, ...]
+    widths: tuple[int, ...]
+    titles: tuple[tuple[str, ...], ...]
+    rows: tuple[tuple[tuple[str, Cell], ...], ...]
+    left_out: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        """Characters of a line."""
+        return _line(self.widths)
+
+    def along(self, fields: Sequence[T]) -> Iterator[tuple[Column, int, T]]:
+        """Yield column, width and field, left to right."""
+        return zip(self.columns, self.widths, fields, strict=True)
+
+
+def text_width(text: str) -> int:
+    """Return how many characters of a terminal ``text`` takes: two for a wide one (CJK), none for one that combines."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # noqa: PLC0415  (start-up time)
+
+    return cell_len(text)
+
+
+def fit(table: Table, width: int) -> Fitted:
+    """Fit ``table`` into ``width`` characters.
+
+    Columns that may leave do so first, the lowest priority first; then columns that shrink share what is left. Numbers are never cut: where even that
+    isn't enough, the lines are longer than the page.
+    """
+    natural = [_natural(column, [row[i] for row in table.rows], width) for i, column in enumerate(table.columns)]
+    keep = _staying(table.columns, natural, width)
+    columns = tuple(table.columns[i] for i in keep)
+    widths = _shares(columns, [natural[i] for i in keep], width)
+    fields = [_field_texts(column, [row[i] for row in table.rows], space) for i, column, space in zip(keep, columns, widths, strict=True)]
+    rows = tuple(tuple((texts[r], row[i]) for texts, i in zip(fields, keep, strict=True)) for r, row in enumerate(table.rows))
+    titles = tuple(_wrapped(shown(column.title), space) for column, space in zip(columns, widths, strict=True))
+    gone = tuple(column.title for i, column in enumerate(table.columns) if i not in keep)
+    return Fitted(columns, tuple(widths), titles, rows, gone)
+
+
+def _natural(column: Column, cells: Sequence[Cell], width: int) -> int:
+    """Return the width that a column would like: that of its widest field, its unit, or the longest word of its title."""
+    if column.bar:
+        return _BAR_WIDE if width >= _WIDE else _BAR
+    words = [*shown(column.title).split(), shown(column.unit)]
+    return max((*(text_width(shown(cell.text)) + cell.indent * INDENT for cell in cells), *map(text_width, words)))
+
+
+def _least(column: Column, natural: int) -> int:
+    return min(natural, column.least) if column.fit is Fit.SHRINK else natural
+
+
+def _staying(columns: Sequence[Column], natural: Sequence[int], width: int) -> list[int]:
+    """Return the indices of the columns that stay, in order. Of equal priority the one further to the right leaves first."""
+    keep = list(range(len(columns)))
+    while _line([_least(columns[i], natural[i]) for i in keep]) > width:
+        leaving = [i for i in keep if columns[i].fit is Fit.DROP]
+        if not leaving:
+            break
+        keep.remove(min(leaving, key=lambda i: (columns[i].priority, -i)))
+    return keep
+
+
+def _line(widths: Sequence[int]) -> int:
+    return sum(widths) + GAP * max(len(widths) - 1, 0)
+
+
+def _shares(columns: Sequence[Column], natural: Sequence[int], width: int) -> list[int]:
+    """Return the width of each column: natural, but columns that shrink give up what is too much, the widest first."""
+    widths = list(natural)
+    for floor in ([_least(c, n) for c, n in zip(columns, natural, strict=True)], [min(n, _NARROWEST) for n in natural]):
+        shrinking = [i for i, column in enumerate(columns) if column.fit is Fit.SHRINK]
+        while (excess := _line(widths) - width) > 0:
+            able = [i for i in shrinking if widths[i] > floor[i]]
+            if not able:
+                break
+            widest = max(able, key=lambda i: widths[i])
+            # Down to the next widest, so that columns of equal need end up equally wide.
+            others = [widths[i] for i in able if i != widest and widths[i] < widths[widest]]
+            target = max([floor[widest], widths[widest] - excess, *others])
+            widths[widest] = target if target < widths[widest] else widths[widest] - 1
+    return widths
+
+
+def _field_texts(column: Column, cells: Sequence[Cell], space: int) -> list[str]:
+    """Return the text of each field of a column, indented and no wider than ``space`` if the column shrinks."""
+    texts = [shown(cell.text) for cell in cells]
+    indents = [cell.indent * INDENT for cell in cells]
+    if column.fit is Fit.SHRINK:
+        short = {indent: _shortened(column, [t for t, i in zip(texts, indents, strict=True) if i == indent], space - indent) for indent in set(indents)}
+        texts = [short[indent][text] for text, indent in zip(texts, indents, strict=True)]
+    return [" " * indent + text for text, indent in zip(texts, indents, strict=True)]
+
+
+def _shortened(column: Column, texts: Sequence[str], space: int) -> dict[str, str]:
+    distinct = list(dict.fromkeys(texts))
+    if all(text_width(text) <= space for text in distinct):
+        return {text: text for text in distinct}
+    short = column.shorten(distinct, max(space, 1))
+    return {text: _cropped(short[text], max(space, 1)) for text in distinct}
+
+
+def _cropped(text: str, space: int) -> str:
+    """Return ``text`` cut to ``space``: what shortens counts characters, and some characters are two wide."""
+    if text_width(text) <= space:
+        return text
+    from rich.cells import set_cell_size  # noqa: PLC0415  (start-up time)
+
+    return set_cell_size(text, space - 1).rstrip() + "…"
+
+
+def _wrapped(title: str, space: int) -> tuple[str, ...]:
+    lines: list[str] = []
+    for word in title.split():
+        if lines and text_width(lines[-1]) + 1 + text_width(word) <= space:
+            lines[-1] += " " + word
+        else:
+            lines.append(word)
+    return tuple(lines)
