@@ -1,0 +1,5 @@
+"""Attention regions: one logical call, however it was written."""
+
+from tracekit.attention.regions import Direction, Region, Regions, Stage
+
+__all__ = ["Direction", "Region", "Regions", "Stage"]
