@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 
-class Bound(Enum):
-    """What the steps wait for."""
+from tracekit.analysis.idle import Cause
+from tracekit.analysis.notices import notices
+from tracekit.analysis.verdict import Verdict, verdict
+from tracekit.analysis.work import KERNEL, MEMCPY, MEMSET
+from tracekit.attention import Region
+from tracekit.intervals import total
+from tracekit.linking import Reason
+from tracekit.trace import ABSENT, CALLS, Category
 
-    GPU = "gpu"
-    HOST = "host"
-    INPUT = "input"
-    COMMUNICATION = "communication"
-    UNKNOWN = "unknown"
+if TYPE_CHECKING:
+    from tracekit.analysis.bundle import Analysis
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ class GpuInfo:
         sum_ns: Plain sum of the durations of all (of those that are credible, see ``suspect``).
         busy_ns_by_device: Union of the intervals on each device.
         outside_steps_ns: Summed duration of events launched in no step.
-        suspect: Events whose recorded duration can't be true (they cover later events of their own stream); counted with the credible part only.
+        suspect: Events whose recorded duration can't be true: they cover later events of their own stream. Counted with their credible part only.
         suspect_ns: What was taken off them.
     """
 
@@ -176,14 +179,6 @@ class IdleRow:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What the steps wait for, and why one thinks so."""
-
-    bound: Bound
-    text: str
-
-
-@dataclass(frozen=True)
 class Summary:
     """The page. ``per_step`` figures are means over ``steps``."""
 
@@ -198,3 +193,166 @@ class Summary:
     attention: tuple[AttentionRow, ...]
     verdict: Verdict
     notices: tuple[str, ...] = field(default=())
+
+
+def summarize(analysis: Analysis) -> Summary:
+    """Return the page of a trace."""
+    return Summary(
+        trace=_trace(analysis),
+        read=_read(analysis),
+        gpu=_gpu(analysis),
+        steps=_steps(analysis),
+        classes=_classes(analysis),
+        idle=_idle(analysis),
+        attention=_attention(analysis.attention.attention),
+        verdict=verdict(analysis),
+        notices=(*notices(analysis), *analysis.attention.notices),
+    )
+
+
+def _trace(analysis: Analysis) -> TraceInfo:
+    trace, work = analysis.trace, analysis.work
+    start, end = trace.span_ns
+    listed = {device.id: device.name for device in trace.devices}
+    used = [int(device) for device in np.unique(work.device) if device != ABSENT]
+    vendor = vendor_of(analysis)
+    host = trace.slices.is_any((Category.CPU_OP, Category.USER_ANNOTATION, Category.PYTHON_FUNCTION, *CALLS))
+    keep = ("record_shapes", "with_stack", "with_flops", "with_modules", "profile_memory", "distributedInfo", "trace_id", "schemaVersion")
+    return TraceInfo(
+        path=trace.path,
+        bytes=trace.log.file_bytes,
+        span_ns=end - start,
+        devices=tuple(DeviceInfo(device, listed.get(device, ""), vendor, device in listed) for device in used),
+        host_threads=len(np.unique(trace.slices.thread[host])),
+        profiler={key: trace.metadata[key] for key in keep if key in trace.metadata},
+    )
+
+
+_VENDORS = (
+    ("cuda", "NVIDIA"),
+    ("cu", "NVIDIA"),
+    ("hip", "AMD"),
+    ("roc", "AMD"),
+    ("ur", "Intel"),
+    ("ze", "Intel"),
+    ("musa", "Moore Threads"),
+    ("acl", "Huawei"),
+)
+
+
+def vendor_of(analysis: Analysis) -> str:
+    """Return whose GPU it is by the calls that launched its work (a device list may be empty or wrong in a container); "" where nothing tells."""
+    links = analysis.links
+    calls = analysis.trace.slices.name[links.launch[links.launch >= 0]]
+    if len(calls):
+        name = analysis.trace.strings[int(np.argmax(np.bincount(calls)))]
+        for prefix, vendor in _VENDORS:
+            if name.startswith(prefix):
+                return vendor
+    return ""
+
+
+def _read(analysis: Analysis) -> ReadInfo:
+    log = analysis.trace.log
+    return ReadInfo(
+        log.in_file,
+        log.kept,
+        {reason.value: n for reason, n in log.dropped.items()},
+        {reason.value: n for reason, n in log.repaired.items()},
+        tuple(f"{place.reason.value} at byte {place.offset_bytes}: {place.excerpt}" for place in log.places),
+    )
+
+
+def _gpu(analysis: Analysis) -> GpuInfo:
+    links, work = analysis.links, analysis.work
+    kinds = np.bincount(work.kind, minlength=3)
+    lost = links.launch < 0
+    reasons = {reason.name.lower(): int(n) for reason in Reason if reason and (n := (links.reason == reason).sum())}
+    busy = {
+        str(device): total(work.start_ns[on], work.end_ns[on]) for device in np.unique(work.device) if (on := work.device == device).any()
+    }
+    recorded = analysis.trace.slices.dur_ns[work.rows]
+    return GpuInfo(
+        events=len(work),
+        kernels=int(kinds[KERNEL]),
+        memcpys=int(kinds[MEMCPY]),
+        memsets=int(kinds[MEMSET]),
+        linked=links.linked,
+        unlinked=links.unlinked,
+        unlinked_reasons=reasons,
+        unlinked_ns=int(work.dur_ns[lost].sum()),
+        linked_ns=int(work.dur_ns[~lost].sum()),
+        sum_ns=int(work.dur_ns.sum()),
+        busy_ns_by_device=busy,
+        outside_steps_ns=int(work.dur_ns[~lost & (links.step < 0)].sum()),
+        suspect=int(work.suspect.sum()),
+        suspect_ns=int((recorded - work.dur_ns).sum()),
+    )
+
+
+def _steps(analysis: Analysis) -> tuple[StepRow, ...]:
+    links, work, windows = analysis.links, analysis.work, analysis.windows
+    k = len(links.steps)
+    mine = links.step >= 0
+    step, kind = links.step[mine], work.kind[mine]
+    gpu = np.zeros(k, dtype=np.int64)
+    np.add.at(gpu, step, work.dur_ns[mine])
+    counts = [np.bincount(step[kind == one], minlength=k) for one in (KERNEL, MEMCPY, MEMSET)]
+    return tuple(
+        StepRow(
+            name=name,
+            wall_ns=int(windows.wall_ns[i]),
+            host_ns=int(windows.host_ns[i]),
+            gpu_ns=int(gpu[i]),
+            gpu_busy_ns=int(windows.busy_ns[i]),
+            gpu_idle_ns=int(windows.idle_ns[i]),
+            gpu_events=sum(int(count[i]) for count in counts),
+            kernels=int(counts[0][i]),
+            memcpys=int(counts[1][i]),
+            memsets=int(counts[2][i]),
+        )
+        for i, name in enumerate(links.steps.names)
+    )
+
+
+def _classes(analysis: Analysis) -> tuple[ClassRow, ...]:
+    work = analysis.work
+    time = np.zeros(len(work.classes), dtype=np.int64)
+    np.add.at(time, work.class_id, work.dur_ns)
+    count = np.bincount(work.class_id, minlength=len(work.classes))
+    rows = [ClassRow(name, int(n), int(ns)) for name, n, ns in zip(work.classes, count, time, strict=True)]
+    return tuple(sorted(rows, key=lambda row: (-row.ns, row.class_)))
+
+
+def _idle(analysis: Analysis) -> tuple[IdleRow, ...]:
+    idle, slices = analysis.idle, analysis.trace.slices
+    name = np.where(idle.row >= 0, slices.name[idle.row], ABSENT).astype(np.int64) if len(slices) else idle.row
+    key = idle.cause.astype(np.int64) * (len(analysis.trace.strings) + 2) + name + 1
+    _, first, at = np.unique(key, return_index=True, return_inverse=True)
+    time = np.zeros(len(first), dtype=np.int64)
+    np.add.at(time, at, idle.dur_ns)
+    part_of = np.unique(np.stack((at, idle.gap)), axis=1)[0] if len(at) else at
+    gaps = np.bincount(part_of, minlength=len(first))
+    rows = [
+        IdleRow(Cause(int(idle.cause[i])).name.lower(), analysis.trace.strings[int(name[i])] if name[i] >= 0 else "", int(n), int(ns))
+        for i, n, ns in zip(first, gaps, time, strict=True)
+    ]
+    return tuple(sorted(rows, key=lambda row: (-row.ns, row.kind, row.name)))
+
+
+def _attention(regions: tuple[Region, ...]) -> tuple[AttentionRow, ...]:
+    groups: dict[tuple[str, str], list[Region]] = {}
+    for region in regions:
+        groups.setdefault((region.backend, region.direction.value), []).append(region)
+    return tuple(
+        AttentionRow(
+            backend,
+            direction,
+            len(group),
+            sum(region.gpu_events for region in group) / len(group),
+            sum(region.kernels for region in group) / len(group),
+            sum(region.gpu_ns for region in group) / len(group),
+            sum(region.cpu_ns for region in group) / len(group),
+        )
+        for (backend, direction), group in groups.items()
+    )

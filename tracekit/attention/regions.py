@@ -19,7 +19,7 @@ class Stage:
     """GPU events of one stage of a region.
 
     Attributes:
-        name: ``qk``, ``scale``, ``mask``, ``softmax``, ``pv``, ``cast``, ``copy``, ``fused`` or ``other`` (with ``dq``, ``dk``, ``dv``… in a backward pass: ``other``).
+        name: ``qk``, ``scale``, ``mask``, ``softmax``, ``pv``, ``cast``, ``copy``, ``fused`` or ``other``.
         count: Events.
         ns: Sum of their durations.
         kernels: Their names, each once, in order of launch.
