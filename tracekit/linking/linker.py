@@ -1,0 +1,84 @@
+"""``link``: a trace in, who launched what out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracekit.linking import forest
+from tracekit.linking.backward import find_backward
+from tracekit.linking.calls import call_roles
+from tracekit.linking.launches import Joined, join, lost
+from tracekit.linking.links import Links
+from tracekit.linking.ranks import processes
+from tracekit.linking.steps import find_steps
+from tracekit.trace import ABSENT, CALLS, I64, Category, Trace
+
+
+def link(trace: Trace, *, step_name: str | None = None) -> Links:
+    """Link every GPU event of the trace to its launch, op and step; build the forests of host slices.
+
+    Args:
+        trace: The trace.
+        step_name: Name of the user's own marks, to take as steps instead of ``ProfilerStep#N``.
+
+    Returns:
+        The links; ``Links.check`` holds.
+
+    Raises:
+        OptionError: No slice is called ``step_name``.
+    """
+    s = trace.slices
+    process = processes(trace)
+    steps, slice_step = find_steps(trace, process, step_name)
+    roles = call_roles(trace)
+    parent = forest.parents(s)
+    joined = join(trace, roles, process)
+    lost_launches, lost_reason = lost(trace, roles, parent, joined)
+    backward, forward = find_backward(trace, parent)
+    at = np.maximum(joined.launch, 0)
+    linked = joined.launch >= 0
+    return Links(
+        gpu=joined.gpu,
+        launch=joined.launch,
+        op=_ops(trace, joined.launch),
+        step=np.where(linked, slice_step[at], ABSENT).astype(np.int32),
+        method=joined.method,
+        reason=joined.reason,
+        parent=parent,
+        self_ns=forest.self_times(s, parent),
+        frame=forest.frames(s, forest.frame_ends(s)),
+        forward=forward,
+        backward=backward,
+        slice_step=slice_step,
+        steps=steps,
+        lost_launches=lost_launches,
+        lost_reason=lost_reason,
+        notices=(*steps.notices, *_notices(trace, joined)),
+    )
+
+
+def _ops(trace: Trace, launch: I64) -> I64:
+    """Return the innermost op around each launch (int64[g], -1 without).
+
+    Asked of the ops alone, not by climbing the forest: an annotation that starts inside an op and outlives it would hide the op.
+    """
+    s = trace.slices
+    asked = np.zeros(len(s), dtype=bool)
+    asked[launch[launch >= 0]] = True
+    op = forest.enclosers(s, s.category == Category.CPU_OP, asked)
+    return np.where(launch >= 0, op[np.maximum(launch, 0)], ABSENT).astype(np.int64)
+
+
+def _notices(trace: Trace, joined: Joined) -> tuple[str, ...]:
+    """Say what the trace can't tell."""
+    s = trace.slices
+    told = []
+    if joined.processes > 1:
+        told.append(f"the file holds {joined.processes} processes that launched GPU work: ids are joined within each")
+    if not len(joined.gpu):
+        told.append("no GPU activity was recorded")
+    elif not s.is_any(CALLS).any():
+        told.append("no runtime calls were recorded: GPU events can't be linked")
+    elif not (s.category == Category.CPU_OP).any():
+        told.append("CPU ops were not recorded: the op of a GPU event is unknown")
+    return tuple(told)
