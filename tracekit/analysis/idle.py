@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracekit.analysis.timeline import Timeline, host_timeline
 from tracekit.analysis.windows import Windows
@@ -66,8 +68,8 @@ def idle_time(trace: Trace, links: Links, work: Work, windows: Windows) -> Idle:
     """
     step, start, end, following = _gaps(work, windows)
     gap = np.arange(len(step), dtype=np.int64)
-    launch = np.where(following >= 0, links.launch[following], ABSENT)
-    called = np.where(launch >= 0, trace.slices.end_ns[launch], 0)
+    launch = _at(links.launch, following)
+    called = _at(trace.slices.end_ns, launch)
     host_end = np.where(launch >= 0, np.clip(called, start, end), start)
     has_launch = launch >= 0
     rest_cause = np.where(has_launch, Cause.QUEUE, np.where(following >= 0, Cause.UNLINKED, Cause.AFTER_LAST))
@@ -79,6 +81,14 @@ def idle_time(trace: Trace, links: Links, work: Work, windows: Windows) -> Idle:
     order = np.lexsort((whole[1][keep], whole[0][keep]))
     at, starts, ends, cause, row = (column[keep][order] for column in whole)
     return Idle(step[at].astype(np.int32), at, starts, ends, cause.astype(np.uint8), row, following[at])
+
+
+def _at(column: NDArray[np.signedinteger[Any]], index: I64) -> I64:
+    """Return ``column[index]``, -1 where the index is -1; the column may be empty."""
+    out = np.full(len(index), ABSENT, dtype=np.int64)
+    known = index >= 0
+    out[known] = column[index[known]]
+    return out
 
 
 @dataclass(frozen=True)
@@ -117,7 +127,7 @@ def _gaps(work: Work, windows: Windows) -> tuple[I64, I64, I64, I64]:
 def _host_parts(trace: Trace, links: Links, gap: I64, start: I64, end: I64, launch: I64, step: I64) -> list[_Part]:
     threads = trace.slices.thread[launch]
     mark = links.steps.row
-    mark_thread = np.where(mark[step] >= 0, trace.slices.thread[mark[step]], ABSENT) if len(mark) else np.full(len(step), ABSENT)
+    mark_thread = _at(trace.slices.thread, _at(mark, step))
     roles, parts = call_roles(trace), []
     cache: dict[tuple[int, bool], Timeline] = {}
 
@@ -129,7 +139,7 @@ def _host_parts(trace: Trace, links: Links, gap: I64, start: I64, end: I64, laun
     is_mark = np.zeros(len(trace.slices) + 1, dtype=bool)
     is_mark[mark[mark >= 0]] = True
     # (which thread, whether its frames): what is recorded nearest to the launch comes first.
-    left = (gap, start, end, threads.astype(np.int64), mark_thread.astype(np.int64))
+    left = (gap, start, end, threads.astype(np.int64), mark_thread)
     for own, frames in ((True, False), (True, True), (False, False), (False, True)):
         rest = []
         who = left[3] if own else left[4]

@@ -25,9 +25,7 @@ def notices(analysis: Analysis) -> tuple[str, ...]:
     """Return the notices of a trace: how it was read, linked and measured."""
     return (
         *_reading(analysis),
-        *_records(analysis),
         *analysis.links.notices,
-        *analysis.links.steps.notices,
         *_unlinked(analysis),
         *_suspect(analysis),
     )
@@ -51,12 +49,6 @@ def _reading(analysis: Analysis) -> tuple[str, ...]:
         place = log.places[0]
         out.append(f"First at byte {place.offset_bytes:,}: {place.excerpt}")
     return tuple(out)
-
-
-def _records(analysis: Analysis) -> tuple[str, ...]:
-    if not len(analysis.trace) or len(analysis.work):
-        return ()
-    return ("The trace has no GPU events: only the host was recorded, or nothing ran on a GPU.",)
 
 
 def _unlinked(analysis: Analysis) -> tuple[str, ...]:

@@ -8,10 +8,10 @@ from tracekit.linking import forest
 from tracekit.linking.backward import find_backward
 from tracekit.linking.calls import call_roles
 from tracekit.linking.launches import Joined, join, lost
-from tracekit.linking.links import Links
+from tracekit.linking.links import Links, Reason, Steps
 from tracekit.linking.ranks import processes
 from tracekit.linking.steps import find_steps
-from tracekit.trace import ABSENT, CALLS, I64, Category, Trace
+from tracekit.trace import ABSENT, CALLS, I32, I64, Category, Trace
 
 
 def link(trace: Trace, *, step_name: str | None = None) -> Links:
@@ -35,18 +35,16 @@ def link(trace: Trace, *, step_name: str | None = None) -> Links:
     joined = join(trace, roles, process)
     lost_launches, lost_reason = lost(trace, roles, parent, joined)
     backward, forward = find_backward(trace, parent)
-    at = np.maximum(joined.launch, 0)
-    linked = joined.launch >= 0
     return Links(
         gpu=joined.gpu,
         launch=joined.launch,
         op=_ops(trace, joined.launch),
-        step=np.where(linked, slice_step[at], ABSENT).astype(np.int32),
+        step=_steps(steps, slice_step, joined),
         method=joined.method,
         reason=joined.reason,
         parent=parent,
-        self_ns=forest.self_times(s, parent),
-        frame=forest.frames(s, forest.frame_ends(s)),
+        self_ns=forest.self_times(s, parent, ends),
+        frame=forest.frames(s, ends),
         forward=forward,
         backward=backward,
         slice_step=slice_step,
@@ -55,6 +53,17 @@ def link(trace: Trace, *, step_name: str | None = None) -> Links:
         lost_reason=lost_reason,
         notices=(*steps.notices, *_notices(trace, joined)),
     )
+
+
+def _steps(steps: Steps, slice_step: I32, joined: Joined) -> I32:
+    """Return the step in which each GPU event was launched (int32[g], -1 without).
+
+    Where the whole trace is the step, an event whose launch isn't known is in it too, unless it was launched before the recording began.
+    """
+    step = np.where(joined.launch >= 0, slice_step[np.maximum(joined.launch, 0)], ABSENT).astype(np.int32)
+    if not steps.marked and len(steps):
+        step[(joined.launch < 0) & (joined.reason != Reason.LAUNCHED_BEFORE_TRACE)] = 0
+    return step
 
 
 def _ops(trace: Trace, launch: I64) -> I64:
@@ -67,6 +76,11 @@ def _ops(trace: Trace, launch: I64) -> I64:
     asked[launch[launch >= 0]] = True
     op = forest.enclosers(s, s.category == Category.CPU_OP, asked)
     return np.where(launch >= 0, op[np.maximum(launch, 0)], ABSENT).astype(np.int64)
+
+
+def _step_of_unlinked(trace: Trace, steps: Steps) -> int:
+    """Return the step of GPU events without a launch: none, except in a file that holds nothing but GPU rows, which is one step as a whole."""
+    return 0 if not steps.marked and not trace.slices.is_any(CALLS).any() else ABSENT
 
 
 def _notices(trace: Trace, joined: Joined) -> tuple[str, ...]:
