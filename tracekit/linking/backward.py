@@ -43,6 +43,7 @@ def find_backward(trace: Trace, parent: I32) -> tuple[NDArray[np.bool_], I32]:
     flag = _spread(flag, parent)
     if not _by_flow(trace, flag, forward):
         _by_sequence(trace, nodes, flag, forward)
+    _lift(forward, nodes, parent)
     _inherit(forward, flag, parent)
     return flag, forward
 
@@ -73,6 +74,13 @@ def _spread(flag: NDArray[np.bool_], parent: I32) -> NDArray[np.bool_]:
         flag[todo[hit]] = True
         todo = todo[~hit]
     return flag
+
+
+def _lift(forward: I32, nodes: NDArray[np.bool_], parent: I32) -> None:
+    """Give the engine's op around a node the node's forward op: flows end at the inner of the two."""
+    rows = np.flatnonzero((forward >= 0) & (parent >= 0))
+    rows = rows[nodes[parent[rows]] & (forward[parent[rows]] < 0)]
+    forward[parent[rows]] = forward[rows]
 
 
 def _inherit(forward: I32, flag: NDArray[np.bool_], parent: I32) -> None:

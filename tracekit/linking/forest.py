@@ -30,8 +30,7 @@ def enclosers(slices: Slices, candidates: NDArray[np.bool_], asked: NDArray[np.b
     Returns:
         int32[n] rows, -1 where nothing encloses or nothing was asked.
     """
-    ends = slices.end_ns
-    return _enclosers(slices, ends, np.where(slices.dur_ns > 0, ends, ends + 1), candidates, asked)
+    return _whole_enclosers(slices, slices.end_ns, candidates, asked)
 
 
 def parents(slices: Slices) -> I32:
@@ -40,16 +39,29 @@ def parents(slices: Slices) -> I32:
     return enclosers(slices, members, members)
 
 
-def self_times(slices: Slices, parent: I32) -> I64:
-    """Return the self time of each slice of the forest (int64[n] ns), 0 for others.
+def self_times(slices: Slices, parent: I32, ends_ns: I64) -> I64:
+    """Return the self time of each op, annotation, call and python frame (int64[n] ns), 0 for others.
 
-    As torch.profiler reckons it: duration less the durations of the direct children, calls included. Children that cross each other are subtracted
-    whole, so that the sum can exceed the parent; then nothing is left of it.
+    As torch.profiler reckons it: duration less the durations of what lies directly inside, calls and recorded python frames included (an op that
+    calls back into Python has the frame inside it, and the frame the ops that it calls). Children that cross each other are subtracted whole, so
+    that their sum can exceed the parent; then nothing is left of it.
+
+    Args:
+        slices: The slices.
+        parent: int32[n], the forest as ``parents`` gives it.
+        ends_ns: int64[n], ends as ``frame_ends`` gives them.
     """
+    members = slices.is_any(IN_FOREST)
+    python = slices.category == Category.PYTHON_FUNCTION
+    if python.any():
+        members |= python
+        parent = _whole_enclosers(slices, ends_ns, members, members)
+    duration = ends_ns - slices.ts_ns
     child = np.flatnonzero(parent >= 0)
-    taken = np.bincount(parent[child], weights=slices.dur_ns[child], minlength=len(slices)) if len(child) else np.zeros(len(slices))
-    own = np.where(slices.is_any(IN_FOREST), slices.dur_ns, 0)
-    return np.asarray(np.maximum(own - np.rint(taken).astype(np.int64), 0), dtype=np.int64)
+    taken = np.zeros(len(slices), dtype=np.int64)
+    if len(child):
+        taken = np.rint(np.bincount(parent[child], weights=duration[child], minlength=len(slices))).astype(np.int64)
+    return np.asarray(np.maximum(np.where(members, duration, 0) - taken, 0), dtype=np.int64)
 
 
 def depths(parent: I32) -> I32:
@@ -112,16 +124,18 @@ def frame_ends(slices: Slices) -> I64:
 
 
 def frames(slices: Slices, ends_ns: I64) -> I32:
-    """Return the innermost python frame around the start of each host slice, a frame's own caller for a frame (int32[n], -1 for none).
+    """Return the innermost python frame that encloses each host slice, a frame's caller for a frame (int32[n], -1 for none).
 
     Args:
         slices: The slices.
         ends_ns: int64[n], ends as ``frame_ends`` gives them.
     """
     python = slices.category == Category.PYTHON_FUNCTION
-    if not python.any():
-        return np.full(len(slices), ABSENT, dtype=np.int32)
-    return _enclosers(slices, ends_ns, slices.ts_ns + 1, python, python | slices.is_any(IN_FOREST))
+    return _whole_enclosers(slices, ends_ns, python, python | slices.is_any(IN_FOREST))
+
+
+def _whole_enclosers(slices: Slices, ends_ns: I64, candidates: NDArray[np.bool_], asked: NDArray[np.bool_]) -> I32:
+    return _enclosers(slices, ends_ns, np.where(ends_ns > slices.ts_ns, ends_ns, ends_ns + 1), candidates, asked)
 
 
 def _enclosers(slices: Slices, reach: I64, need: I64, candidates: NDArray[np.bool_], asked: NDArray[np.bool_]) -> I32:

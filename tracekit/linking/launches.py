@@ -72,7 +72,7 @@ def join(trace: Trace, roles: U8, process: I32) -> Joined:
 def lost(trace: Trace, roles: U8, parent: I32, joined: Joined) -> tuple[I64, U8]:
     """Find the launch calls that no GPU event was joined to, and why.
 
-    A call that lies inside another one that is joined, or around one, is the same launch seen in two APIs and isn't lost.
+    A driver call inside a runtime call is the same launch seen in two APIs: if either is joined, neither is lost.
 
     Args:
         trace: The trace.
@@ -86,15 +86,13 @@ def lost(trace: Trace, roles: U8, parent: I32, joined: Joined) -> tuple[I64, U8]
     s = trace.slices
     met = np.zeros(len(s), dtype=bool)
     met[joined.launch[joined.launch >= 0]] = True
-    is_call = s.is_any(CALLS)
-    rows = np.flatnonzero(is_call & (parent >= 0) & is_call[np.maximum(parent, 0)])
-    inner = rows[met[rows]]
-    inherited = met.copy()
-    for row in rows.tolist():  # calls inside calls are few; parents come first
-        inherited[row] |= inherited[parent[row]]
-    inherited[parent[inner]] = True
     launching = np.isin(roles, LAUNCHING)
-    gone = np.flatnonzero(launching & ~inherited)
+    inner = np.flatnonzero((s.category == Category.DRIVER) & launching & (parent >= 0))
+    inner = inner[s.category[parent[inner]] == Category.RUNTIME]
+    outer = parent[inner]
+    met[inner] |= met[outer]
+    met[outer] |= met[inner]
+    gone = np.flatnonzero(launching & ~met)
     why = np.full(len(gone), NoGpu.NO_RECORD, dtype=np.uint8)
     if len(joined.gpu):
         why[s.ts_ns[gone] >= s.end_ns[joined.gpu].max()] = NoGpu.AFTER_LAST_RECORD
@@ -133,34 +131,24 @@ def _by_key(
 def _best(trace: Trace, roles: U8, gpu: I64, event: I64, call: I64) -> tuple[I64, I64, I64]:
     """Choose one call where several have the id: the one that truly launches.
 
-    First calls that start before the event; then calls whose role fits (a copy call for a copy, a launch for a kernel), then any that launch; then,
-    of nested ones (runtime around driver), the outer. Of several in a row on one thread the last before the event. On two threads: nothing tells.
+    First those that start before the event; then those whose role fits (a copy call for a copy, a launch for a kernel), then any that launch; then
+    the runtime call rather than the driver call inside it; then the one that ends last: the outer of nested ones, the last of several in a row.
+    Where equals stand on different threads nothing tells.
 
     Returns:
         As ``_by_key``.
     """
     s = trace.slices
-    fits = _fit(roles[call], s.category[gpu[event]])
+    fits = _fit(roles[call], s.category[gpu[event]]) * 2 + (s.category[call] == Category.RUNTIME)
     late = s.ts_ns[call] > s.ts_ns[gpu[event]]
-    order = np.lexsort((call, -fits, late, event))
+    order = np.lexsort((call, -s.end_ns[call], -fits, late, event))
     event, call, fits, late = event[order], call[order], fits[order], late[order]
     starts = np.flatnonzero(np.concatenate(([True], event[1:] != event[:-1])))
-    ends = np.append(starts[1:], len(event))
-    chosen, doubtful = call[starts].copy(), []
-    for i in np.flatnonzero(ends - starts > 1).tolist():
-        a, b = int(starts[i]), int(ends[i])
-        equal = call[a:b][(fits[a:b] == fits[a]) & (late[a:b] == late[a])]
-        if len(np.unique(s.thread[equal])) > 1:
-            doubtful.append(i)
-            continue
-        outer = equal[0]
-        for row in equal[1:]:
-            if s.end_ns[row] > s.end_ns[outer]:
-                outer = row
-        chosen[i] = outer
-    sure = np.ones(len(starts), dtype=bool)
-    sure[doubtful] = False
-    return event[starts[sure]], chosen[sure], event[starts[~sure]]
+    leader = np.repeat(starts, np.diff(np.append(starts, len(event))))
+    equal = (fits == fits[leader]) & (late == late[leader])
+    thread = np.where(equal, s.thread[call], s.thread[call[leader]])
+    sure = np.minimum.reduceat(thread, starts) == np.maximum.reduceat(thread, starts)
+    return event[starts[sure]], call[starts[sure]], event[starts[~sure]]
 
 
 def _fit(role: U8, category: U8) -> I64:

@@ -35,6 +35,7 @@ def link(trace: Trace, *, step_name: str | None = None) -> Links:
     joined = join(trace, roles, process)
     lost_launches, lost_reason = lost(trace, roles, parent, joined)
     backward, forward = find_backward(trace, parent)
+    ends = forest.frame_ends(s)
     return Links(
         gpu=joined.gpu,
         launch=joined.launch,
@@ -76,11 +77,6 @@ def _ops(trace: Trace, launch: I64) -> I64:
     asked[launch[launch >= 0]] = True
     op = forest.enclosers(s, s.category == Category.CPU_OP, asked)
     return np.where(launch >= 0, op[np.maximum(launch, 0)], ABSENT).astype(np.int64)
-
-
-def _step_of_unlinked(trace: Trace, steps: Steps) -> int:
-    """Return the step of GPU events without a launch: none, except in a file that holds nothing but GPU rows, which is one step as a whole."""
-    return 0 if not steps.marked and not trace.slices.is_any(CALLS).any() else ABSENT
 
 
 def _notices(trace: Trace, joined: Joined) -> tuple[str, ...]:
