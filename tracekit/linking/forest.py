@@ -207,17 +207,21 @@ def _previous_reaching(reach: I64, need: I64, first: NDArray[np.bool_]) -> I64:
     n = len(reach)
     up = np.arange(-1, n - 1, dtype=np.int64)
     up[first] = ABSENT
-    todo = np.flatnonzero(~first)
+    short = np.zeros(n, dtype=bool)
+    np.less(reach[:-1], need[1:], out=short[1:])
+    todo = np.flatnonzero(short & ~first)
+    wanted, at = need[todo], todo - 1
     budget = 16 * n + 1_000_000
-    while True:
-        todo = todo[reach[up[todo]] < need[todo]]
-        if not len(todo):
-            return up
+    while len(todo):
+        at = up[at]
+        up[todo] = at
+        open_ = np.flatnonzero(at >= 0)
+        open_ = open_[reach[at[open_]] < wanted[open_]]
+        todo, wanted, at = todo[open_], wanted[open_], at[open_]
         budget -= len(todo)
         if budget < 0:
             return _previous_one_by_one(reach, need, up, todo)
-        up[todo] = up[up[todo]]
-        todo = todo[up[todo] >= 0]
+    return up
 
 
 def _previous_one_by_one(reach: I64, need: I64, up: I64, todo: I64) -> I64:

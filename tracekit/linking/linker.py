@@ -36,7 +36,7 @@ def link(trace: Trace, *, step_name: str | None = None) -> Links:
     lost_launches, lost_reason = lost(trace, roles, parent, joined)
     backward, forward = find_backward(trace, parent)
     ends = forest.frame_ends(s)
-    return Links(
+    links = Links(
         gpu=joined.gpu,
         launch=joined.launch,
         op=_ops(trace, joined.launch),
@@ -54,6 +54,10 @@ def link(trace: Trace, *, step_name: str | None = None) -> Links:
         lost_reason=lost_reason,
         notices=(*steps.notices, *_notices(trace, joined)),
     )
+    for array in (*vars(links).values(), *vars(steps).values()):
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False
+    return links
 
 
 def _steps(steps: Steps, slice_step: I32, joined: Joined) -> I32:

@@ -97,13 +97,34 @@ def _by_causality(trace: Trace, process: I32, callers: I32) -> I32:
     caller = np.searchsorted(callers, process[s.thread[call]])
     votes = np.zeros((int(group.max()) + 1 if len(group) else 0, len(callers)), dtype=np.int64)
     np.add.at(votes, (group[event[before]], caller[before]), 1)
-    owner = np.full(len(votes), ABSENT, dtype=np.int32)
-    for row, count in enumerate(votes):
-        best = int(count.argmax())
-        others = np.delete(count, best)
-        if count[best] > 0 and (others < _SURE * count[best]).all():
-            owner[row] = callers[best]
+    owner = _elect(votes, callers)
     return np.asarray(owner[group], dtype=np.int32)
+
+
+def _elect(votes: I64, callers: I32) -> I32:
+    """Return the process of each GPU row (int32[r]), or -1 where several do as well.
+
+    A process that made calls has its GPU events somewhere: where several do as well, the only one that has no row yet is taken.
+
+    Args:
+        votes: int64[r, p], equal ids called in time, for each GPU row and process.
+        callers: int32[p], the processes.
+    """
+    owner = np.full(len(votes), ABSENT, dtype=np.int32)
+    good = (votes > 0) & (votes >= _SURE * votes.max(axis=1, keepdims=True, initial=1))
+    taken: set[int] = set()
+    settled = True
+    while settled:
+        settled = False
+        for row in np.flatnonzero(owner < 0).tolist():
+            fit = np.flatnonzero(good[row]).tolist()
+            free = [column for column in fit if column not in taken]
+            choice = fit if len(fit) == 1 else free
+            if len(choice) == 1:
+                owner[row] = callers[choice[0]]
+                taken.add(choice[0])
+                settled = True
+    return owner
 
 
 def same_correlation(trace: Trace, gpu: I64) -> tuple[I64, I64]:
