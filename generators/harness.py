@@ -200,15 +200,19 @@ def _export(profiler: torch.profiler.profile, path: Path) -> None:
 
 
 _HOME = re.compile(rb"/(?:home|root|Users)(?:/[^/\"\\]+)?/")
+_PACKAGES = re.compile(rb'/[^"\s:;]*?/(?=(?:site|dist)-packages/)')
+_HOST = re.compile(rb'("host_?name"\s*:\s*)"[^"]*"', re.IGNORECASE)
 _TRACE_NAME = re.compile(rb'("traceName"\s*:\s*)"[^"]*"')
 
 
 def clean(data: bytes) -> bytes:
-    """Return a trace without what names the machine it was made on: folders of people and of this checkout, and the temporary file's own name."""
+    """Return a trace without what names the machine it was made on: its name, folders of people and of this checkout, and the temporary file's own name."""
     here = str(Path(__file__).resolve().parents[1]).encode()
     for folder in {here, here.replace(b"/", rb"\/")}:
         data = data.replace(folder + b"/", b"").replace(folder, b".")
+    data = _PACKAGES.sub(b"", data)
     data = _HOME.sub(b"/home/user/", data)
+    data = _HOST.sub(rb'\1"host"', data)
     return _TRACE_NAME.sub(rb'\1"trace.json"', data)
 
 

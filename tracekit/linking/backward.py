@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.linking.calls import rules
-from tracekit.linking.forest import IN_FOREST
-from tracekit.linking.launches import slice_starting
-from tracekit.trace import ABSENT, I32, I64, Category, Phase, Trace
+from tracekit.linking.forest import IN_FOREST, inherited
+from tracekit.linking.ids import flow_ends, pairs, slice_at
+from tracekit.trace import ABSENT, I32, I64, Category, Trace
 
 # evaluate_function is the engine's own op around a node since torch 1.9; before, and for custom functions, there is the node alone.
 _NODE = re.compile(
@@ -19,15 +19,17 @@ _NODE = re.compile(
     r"|(?:[\w:]+::)?\w*Backward\d*"
 )
 _AUTOGRAD_THREAD = re.compile(r"pt_autograd_\d+")
+_FORWARD_THREADS = 64
 _SEQUENCE = re.compile(rb'"Sequence number"\s*:\s*"?(-?\d+)')
 _FORWARD_THREAD = re.compile(rb'"Fwd thread id"\s*:\s*"?(-?\d+)')
 
 
-def find_backward(trace: Trace, parent: I32) -> tuple[NDArray[np.bool_], I32]:
+def find_backward(trace: Trace, process: I32, parent: I32) -> tuple[NDArray[np.bool_], I32]:
     """Find the host slices of the backward pass and their forward ops.
 
     Args:
         trace: The trace.
+        process: int32[t], process of each thread.
         parent: int32[n], the forest.
 
     Returns:
@@ -40,12 +42,11 @@ def find_backward(trace: Trace, parent: I32) -> tuple[NDArray[np.bool_], I32]:
     flag = nodes | _on_autograd_thread(trace)
     if not flag.any():
         return flag, forward
-    flag = _spread(flag, parent)
-    if not _by_flow(trace, flag, forward):
+    flag = inherited(parent, np.where(flag, 1, ABSENT).astype(np.int32)) >= 0
+    if not _by_flow(trace, process, forward):
         _by_sequence(trace, nodes, flag, forward)
     _lift(forward, nodes, parent)
-    _inherit(forward, flag, parent)
-    return flag, forward
+    return flag, np.where(flag, inherited(parent, forward), ABSENT).astype(np.int32)
 
 
 def _nodes(trace: Trace) -> NDArray[np.bool_]:
@@ -63,19 +64,6 @@ def _on_autograd_thread(trace: Trace) -> NDArray[np.bool_]:
     return np.asarray(ours[s.thread] & s.is_any(IN_FOREST))
 
 
-def _spread(flag: NDArray[np.bool_], parent: I32) -> NDArray[np.bool_]:
-    """Return ``flag`` with everything inside a flagged slice flagged too: one round a level of the forest."""
-    flag = flag.copy()
-    todo = np.flatnonzero((parent >= 0) & ~flag)
-    while len(todo):
-        hit = flag[parent[todo]]
-        if not hit.any():
-            return flag
-        flag[todo[hit]] = True
-        todo = todo[~hit]
-    return flag
-
-
 def _lift(forward: I32, nodes: NDArray[np.bool_], parent: I32) -> None:
     """Give the engine's op around a node the node's forward op: flows end at the inner of the two."""
     rows = np.flatnonzero((forward >= 0) & (parent >= 0))
@@ -83,39 +71,21 @@ def _lift(forward: I32, nodes: NDArray[np.bool_], parent: I32) -> None:
     forward[parent[rows]] = forward[rows]
 
 
-def _inherit(forward: I32, flag: NDArray[np.bool_], parent: I32) -> None:
-    """Give slices of the backward pass without a forward op of their own that of the slice around them."""
-    todo = np.flatnonzero(flag & (parent >= 0) & (forward < 0))
-    while len(todo):
-        up = forward[parent[todo]]
-        hit = up >= 0
-        if not hit.any():
-            return
-        forward[todo[hit]] = up[hit]
-        todo = todo[~hit]
-
-
-def _by_flow(trace: Trace, flag: NDArray[np.bool_], forward: I32) -> bool:
-    """Fill ``forward`` from the fwdbwd flows; return whether there are any."""
-    flows, s = trace.flows, trace.slices
-    accepted = rules().forward_backward_flows
-    known = np.zeros(len(trace.strings) + 1, dtype=bool)
-    known[trace.strings.ids_where(lambda text: text in accepted)] = True
-    ours = np.flatnonzero(known[flows.raw_category] | known[flows.name])
-    starts = ours[flows.phase[ours] == Phase.FLOW_START]
-    stops = ours[flows.phase[ours] == Phase.FLOW_END]
-    if not len(starts) or not len(stops):
-        return False
-    ops = s.rows(Category.CPU_OP)
-    source = slice_starting(trace, ops, flows.thread[starts], flows.ts_ns[starts])
-    target = slice_starting(trace, ops, flows.thread[stops], flows.ts_ns[stops])
-    order = np.argsort(flows.id[starts], kind="stable")
-    at = np.searchsorted(flows.id[starts][order], flows.id[stops], side="right") - 1
-    hit = (at >= 0) & (flows.id[starts][order][np.maximum(at, 0)] == flows.id[stops]) & (target >= 0)
-    source = source[order][np.maximum(at, 0)]
-    hit &= source >= 0
-    good = hit & (source < target)
-    forward[target[good]] = source[good]
+def _by_flow(trace: Trace, process: I32, forward: I32) -> bool:
+    """Fill ``forward`` from the fwdbwd flows, ids taken within a process; return whether there are any."""
+    flows = trace.flows
+    starts, stops = flow_ends(trace, rules().forward_backward_flows)
+    ops = trace.slices.rows(Category.CPU_OP)
+    source = slice_at(trace, ops, flows.thread[starts], flows.ts_ns[starts])
+    target = slice_at(trace, ops, flows.thread[stops], flows.ts_ns[stops])
+    starts, source = starts[source >= 0], source[source >= 0]
+    stops, target = stops[target >= 0], target[target >= 0]
+    width = int(process.max(initial=0)) + 1
+    _, number = np.unique(np.concatenate((flows.id[starts], flows.id[stops])), return_inverse=True)
+    keys = number[: len(starts)] * width + process[flows.thread[starts]]
+    at, origin, _ = pairs(keys, number[len(starts) :] * width + process[flows.thread[stops]], source)
+    good = origin < target[at]
+    forward[target[at[good]]] = origin[good]
     return bool(good.any())
 
 
@@ -136,19 +106,12 @@ def _by_sequence(trace: Trace, nodes: NDArray[np.bool_], flag: NDArray[np.bool_]
     back, back_sequence, back_thread = back[keep], back_sequence[keep], back_thread[keep]
     if not len(ops) or not len(back):
         return
-    for asked in np.unique(back_thread):
-        mine = back_thread == asked
-        best = np.full(int(mine.sum()), ABSENT, dtype=np.int64)
-        most = 0
-        for thread in np.unique(s.thread[ops]):
-            on = s.thread[ops] == thread
-            rows, numbers = ops[on], op_sequence[on]
-            order = np.lexsort((rows, numbers))
-            rows, numbers = rows[order], numbers[order]
-            found = _latest_before(rows, numbers, back[mine], back_sequence[mine])
-            if (found >= 0).sum() > most:
-                most, best = int((found >= 0).sum()), found
-        forward[back[mine]] = best
+    order = np.lexsort((ops, op_sequence, s.thread[ops]))
+    by_thread = np.split(order, np.flatnonzero(np.diff(s.thread[ops[order]])) + 1)
+    by_thread = sorted(by_thread, key=len, reverse=True)[:_FORWARD_THREADS]
+    for mine in np.split(np.argsort(back_thread, kind="stable"), np.flatnonzero(np.diff(np.sort(back_thread))) + 1):
+        found = [_latest_before(ops[on], op_sequence[on], back[mine], back_sequence[mine]) for on in by_thread]
+        forward[back[mine]] = max(found, key=lambda rows: int((rows >= 0).sum()))
 
 
 def _latest_before(rows: I64, numbers: I64, before: I64, wanted: I64) -> I64:

@@ -82,6 +82,23 @@ def depths(parent: I32) -> I32:
     return depth
 
 
+def inherited(parent: I32, values: I32) -> I32:
+    """Return each slice's own value, or that of the nearest slice around it that has one (int32[n], -1 where none has).
+
+    Args:
+        parent: int32[n], the forest.
+        values: int32[n], own values, -1 for none.
+    """
+    value, up = values.copy(), parent.copy()
+    rows = np.flatnonzero((value < 0) & (up >= 0))
+    while len(rows):  # each round doubles how far up is looked
+        above = up[rows]
+        new_value, new_up = value[above], up[above]
+        value[rows], up[rows] = new_value, new_up
+        rows = rows[(new_value < 0) & (new_up >= 0)]
+    return value
+
+
 def roll_up(parent: I32, values: I64) -> I64:
     """Return each slice's value with those of everything inside it (int64[n]).
 

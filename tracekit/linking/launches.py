@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.linking.calls import LAUNCHING, Role, rules
+from tracekit.linking.calls import LAUNCHING, Role, base_name, rules
+from tracekit.linking.ids import NOWHERE, first_of_runs, flow_ends, pairs, slice_at
 from tracekit.linking.links import Method, NoGpu, Reason
-from tracekit.linking.ranks import calling_processes, clashes, owners, pairs
-from tracekit.trace import ABSENT, CALLS, I32, I64, U8, Category, Phase, Trace
+from tracekit.linking.ranks import calling_processes, owners
+from tracekit.trace import ABSENT, CALLS, I32, I64, U8, Category, Trace
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def join(trace: Trace, roles: U8, process: I32) -> Joined:
     launch = np.full(len(gpu), ABSENT, dtype=np.int64)
     method = np.zeros(len(gpu), dtype=np.uint8)
     has_id = s.correlation[gpu] >= 0
-    at, call, unsure = _by_key(trace, roles, process, gpu, s.correlation, owner)
+    at, call, unsure = _by_correlation(trace, roles, process, gpu, owner)
     launch[at], method[at] = call, Method.CORRELATION
     reason = np.where(has_id, _reasons(trace, process, gpu, owner), Reason.NO_CORRELATION).astype(np.uint8)
     reason[unsure] = Reason.AMBIGUOUS
@@ -102,30 +103,51 @@ def lost(trace: Trace, roles: U8, parent: I32, joined: Joined) -> tuple[I64, U8]
     return gone, why
 
 
-def _by_key(
-    trace: Trace, roles: U8, process: I32, gpu: I64, keys: I64, owner: I32 | None, among: NDArray[np.bool_] | None = None
-) -> tuple[I64, I64, I64]:
-    """Join GPU events to calls with the same key (correlation or External id).
+def _by_correlation(trace: Trace, roles: U8, process: I32, gpu: I64, owner: I32 | None) -> tuple[I64, I64, I64]:
+    """Join GPU events to calls with the same correlation, within the process if there are several.
 
     Returns:
         Positions in ``gpu`` and rows of calls, joined; and the positions where several calls fit and nothing tells which.
     """
     s = trace.slices
-    calls = np.flatnonzero((s.is_any(CALLS) if among is None else among) & (keys >= 0))
-    calls = calls[np.argsort(keys[calls], kind="stable")]
-    wanted = np.where(keys[gpu] >= 0, keys[gpu], -2)
-    event, call = pairs(keys[calls], wanted, calls)
+    calls = np.flatnonzero(s.is_any(CALLS) & (s.correlation >= 0))
+    keys, wanted = s.correlation[calls], np.where(s.correlation[gpu] >= 0, s.correlation[gpu], NOWHERE)
     unsure = np.empty(0, np.int64)
-    if owner is not None and len(event):
-        mine = process[s.thread[call]]
-        unknown = (owner[event] < 0) & clashes(event, mine)
-        unsure = np.unique(event[unknown])
-        keep = ~unknown & ((owner[event] < 0) | (owner[event] == mine))
-        event, call = event[keep], call[keep]
-    if not len(event) or (event[1:] != event[:-1]).all():
+    if owner is not None:
+        keys, wanted, unsure = _within_process(keys, wanted, process[s.thread[calls]], owner)
+    event, call, crowded = pairs(keys, wanted, calls)
+    unsure = np.union1d(unsure, crowded)
+    if first_of_runs(event).all():
         return event, call, unsure
     event, call, doubtful = _best(trace, roles, gpu, event, call)
     return event, call, np.union1d(unsure, doubtful)
+
+
+def _within_process(keys: I64, wanted: I64, caller: I32, owner: I32) -> tuple[I64, I64, I64]:
+    """Turn ids into ids of one process: equal only where both id and process are.
+
+    Args:
+        keys: int64[m], ids of calls.
+        wanted: int64[g], ids of GPU events.
+        caller: int32[m], process of each call.
+        owner: int32[g], process that launched each event, or -1.
+
+    Returns:
+        The new keys and wanted keys, and the positions of events of unknown process whose id calls of several processes have.
+    """
+    ids, at_call = np.unique(keys, return_inverse=True)
+    if not len(ids):
+        return keys, wanted, np.empty(0, np.int64)
+    width = int(max(caller.max(), owner.max(initial=0))) + 1
+    low, high = np.full(len(ids), width, dtype=np.int64), np.full(len(ids), ABSENT, dtype=np.int64)
+    np.minimum.at(low, at_call, caller)
+    np.maximum.at(high, at_call, caller)
+    at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
+    hit = ids[at] == wanted
+    single = low[at] == high[at]
+    process = np.where(owner >= 0, owner, np.where(single, low[at], ABSENT))
+    unsure = np.flatnonzero(hit & (process < 0))
+    return at_call * width + caller, np.where(hit & (process >= 0), at * width + process, NOWHERE), unsure
 
 
 def _best(trace: Trace, roles: U8, gpu: I64, event: I64, call: I64) -> tuple[I64, I64, I64]:
@@ -136,14 +158,14 @@ def _best(trace: Trace, roles: U8, gpu: I64, event: I64, call: I64) -> tuple[I64
     Where equals stand on different threads nothing tells.
 
     Returns:
-        As ``_by_key``.
+        As ``_by_correlation``.
     """
     s = trace.slices
     fits = _fit(roles[call], s.category[gpu[event]]) * 2 + (s.category[call] == Category.RUNTIME)
     late = s.ts_ns[call] > s.ts_ns[gpu[event]]
     order = np.lexsort((call, -s.end_ns[call], -fits, late, event))
     event, call, fits, late = event[order], call[order], fits[order], late[order]
-    starts = np.flatnonzero(np.concatenate(([True], event[1:] != event[:-1])))
+    starts = np.flatnonzero(first_of_runs(event))
     leader = np.repeat(starts, np.diff(np.append(starts, len(event))))
     equal = (fits == fits[leader]) & (late == late[leader])
     thread = np.where(equal, s.thread[call], s.thread[call[leader]])
@@ -188,80 +210,52 @@ def _by_flow(trace: Trace, gpu: I64) -> I64:
     """
     s, flows = trace.slices, trace.flows
     found = np.full(len(gpu), ABSENT, dtype=np.int64)
-    accepted = rules().launch_flows
-    known = np.zeros(len(trace.strings) + 1, dtype=bool)
-    known[trace.strings.ids_where(lambda text: text in accepted)] = True
-    ours = np.flatnonzero(known[flows.raw_category] | known[flows.name])
-    starts = ours[flows.phase[ours] == Phase.FLOW_START]
-    stops = ours[flows.phase[ours] == Phase.FLOW_END]
-    if not len(starts) or not len(stops):
-        return found
-    calls = s.rows(*CALLS)
-    call_of_start = slice_starting(trace, calls, flows.thread[starts], flows.ts_ns[starts])
-    event_of_stop = slice_starting(trace, gpu, flows.thread[stops], flows.ts_ns[stops])
-    starts, call_of_start = starts[call_of_start >= 0], call_of_start[call_of_start >= 0]
-    stops, event_of_stop = stops[event_of_stop >= 0], event_of_stop[event_of_stop >= 0]
-    order = np.argsort(flows.id[starts], kind="stable")
-    at, call = pairs(flows.id[starts][order], flows.id[stops], call_of_start[order])
-    # The same flow id in two ranks: the pair that stands nearest in the file is the one that was written together.
-    far = np.abs(flows.index[stops[at]] - s.index[call])
-    at, call = at[np.lexsort((-far, at))], call[np.lexsort((-far, at))]
-    found[np.searchsorted(gpu, event_of_stop[at])] = call
+    starts, stops = flow_ends(trace, rules().launch_flows)
+    source = slice_at(trace, s.rows(*CALLS), flows.thread[starts], flows.ts_ns[starts])
+    target = slice_at(trace, gpu, flows.thread[stops], flows.ts_ns[stops])
+    starts, source = starts[source >= 0], source[source >= 0]
+    stops, target = stops[target >= 0], target[target >= 0]
+    at, call, _ = pairs(flows.id[starts], flows.id[stops], source)
+    # The same flow id in two ranks: what stands nearest in the file was written together. It comes last here, and the last one stays.
+    order = np.lexsort((-np.abs(flows.index[stops[at]] - s.index[call]), target[at]))
+    found[np.searchsorted(gpu, target[at[order]])] = call[order]
     return found
 
 
-def slice_starting(trace: Trace, rows: I64, thread: I32, ts_ns: I64) -> I64:
-    """Return the row of ``rows`` that starts on the thread at exactly that time, the innermost if several do, or -1 (int64[k]).
-
-    Args:
-        trace: The trace.
-        rows: int64[m], rows in order of time.
-        thread, ts_ns: int32[k], int64[k], where and when.
-    """
-    s = trace.slices
-    if not len(rows) or not len(ts_ns):
-        return np.full(len(ts_ns), ABSENT, dtype=np.int64)
-    order = np.lexsort((rows, s.ts_ns[rows], s.thread[rows]))
-    rows = rows[order]
-    _, rank = np.unique(np.concatenate((s.ts_ns[rows], ts_ns)), return_inverse=True)
-    width = int(rank.max()) + 1
-    have = s.thread[rows].astype(np.int64) * width + rank[: len(rows)]
-    want = thread.astype(np.int64) * width + rank[len(rows) :]
-    at = np.searchsorted(have, want, side="right") - 1
-    hit = (at >= 0) & (have[np.maximum(at, 0)] == want)
-    return np.where(hit, rows[np.maximum(at, 0)], ABSENT)
-
-
 def _by_external_id(trace: Trace, roles: U8, process: I32, gpu: I64, owner: I32 | None) -> tuple[I64, I64, I64]:
-    """Join GPU events without correlation and flow to the one launching call with their External id; as ``_by_key``.
+    """Join GPU events without correlation and flow to the one launching call with their External id; as ``_by_correlation``.
 
     An op's id stands on all of its launches, so where several carry it nothing tells which it was.
     """
     s = trace.slices
-    launching = np.isin(roles, LAUNCHING)
-    calls = np.flatnonzero(launching & (s.external_id > 0))
-    calls = calls[np.argsort(s.external_id[calls], kind="stable")]
-    event, call = pairs(s.external_id[calls], np.where(s.external_id[gpu] > 0, s.external_id[gpu], -2), calls)
+    calls = np.flatnonzero(np.isin(roles, LAUNCHING) & (s.external_id > 0))
+    wanted = np.where(s.external_id[gpu] > 0, s.external_id[gpu], NOWHERE)
+    event, call, crowded = pairs(s.external_id[calls], wanted, calls)
     if owner is not None and len(event):
         keep = (owner[event] < 0) | (owner[event] == process[s.thread[call]])
         event, call = event[keep], call[keep]
     count = np.bincount(event, minlength=len(gpu))
     single = count[event] == 1
-    return event[single], call[single], np.flatnonzero(count > 1)
+    return event[single], call[single], np.union1d(np.flatnonzero(count > 1), crowded)
 
 
 def _captured(trace: Trace, rows: I64) -> NDArray[np.bool_]:
     """Return bool[k]: whether a graph was being captured on the thread when each call was made."""
     s = trace.slices
     table = rules()
-    inside = np.zeros(len(rows), dtype=bool)
-    begin, end = (trace.strings.ids_where(names.__contains__) for names in (table.begin_capture, table.end_capture))
+    begin = trace.strings.ids_where(lambda name: base_name(name) in table.begin_capture)
+    end = trace.strings.ids_where(lambda name: base_name(name) in table.end_capture)
     if not len(begin):
-        return inside
+        return np.zeros(len(rows), dtype=bool)
     calls = s.rows(*CALLS)
     opens, closes = calls[np.isin(s.name[calls], begin)], calls[np.isin(s.name[calls], end)]
-    for row in opens.tolist():
-        same = closes[(s.thread[closes] == s.thread[row]) & (s.ts_ns[closes] >= s.ts_ns[row])]
-        until = int(s.ts_ns[same[0]]) if len(same) else int(s.end_ns.max())
-        inside |= (s.thread[rows] == s.thread[row]) & (s.ts_ns[rows] >= s.ts_ns[row]) & (s.ts_ns[rows] <= until)
-    return inside
+    every = np.concatenate((opens, closes, rows))
+    kind = np.repeat([1, 0, ABSENT], [len(opens), len(closes), len(rows)])
+    order = np.lexsort((every, s.thread[every]))
+    every, kind = every[order], kind[order]
+    # Each place takes the state of the last begin or end before it, if that is on its thread.
+    last = np.maximum.accumulate(np.where(kind >= 0, np.arange(len(kind)), ABSENT))
+    state = (last >= 0) & (kind[np.maximum(last, 0)] == 1) & (s.thread[every[np.maximum(last, 0)]] == s.thread[every])
+    inside = np.empty(len(order), dtype=bool)
+    inside[order] = state
+    return inside[len(order) - len(rows) :]

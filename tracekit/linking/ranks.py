@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.linking.ids import NOWHERE, pairs
 from tracekit.trace import ABSENT, CALLS, GPU_WORK, I32, I64, Trace
 
 _TAIL = re.compile(r"\d+\s*$")
 _BLOCKS_PER_PROCESS = 4  # a file in blocks changes process about once per rank; a file sorted by time does all the time
 _SURE = 0.9
+_SAMPLE_PAIRS = 4_000_000
 
 
 def processes(trace: Trace) -> I32:
@@ -43,13 +44,10 @@ def owners(trace: Trace, process: I32, callers: I32) -> I32:
     Returns:
         int32[g]: a process, or -1 where nothing tells.
     """
-    labelled = _by_label(trace, process, callers)
-    if labelled is not None:
-        return labelled
-    blocks = _by_place(trace, process, callers)
-    if blocks is not None:
-        return blocks
-    return _by_causality(trace, process, callers)
+    found = _by_label(trace, process, callers)
+    if found is None:
+        found = _by_place(trace, process, callers)
+    return _by_causality(trace, process, callers) if found is None else found
 
 
 def _by_label(trace: Trace, process: I32, callers: I32) -> I32 | None:
@@ -61,9 +59,8 @@ def _by_label(trace: Trace, process: I32, callers: I32) -> I32 | None:
     caller_of = {label_of[c]: c for c in callers.tolist()}
     if len(caller_of) < len(callers) or "" in caller_of:
         return None
-    gpu = trace.gpu_rows
-    owner_of = np.array([caller_of.get(label_of[p], ABSENT) for p in range(int(process.max()) + 1)], dtype=np.int32)
-    found = owner_of[process[trace.slices.thread[gpu]]]
+    owner_of = np.array([caller_of.get(label_of[p], ABSENT) for p in range(len(label_of))], dtype=np.int32)
+    found = owner_of[process[trace.slices.thread[trace.gpu_rows]]]
     return found if len(found) and (found >= 0).mean() >= _SURE else None
 
 
@@ -71,34 +68,42 @@ def _by_place(trace: Trace, process: I32, callers: I32) -> I32 | None:
     """Give each GPU event to the process whose host slices stand before it in the file, if the file is in blocks and the ids agree."""
     s = trace.slices
     gpu = trace.gpu_rows
-    host = np.flatnonzero(~s.is_any(GPU_WORK) & np.isin(process[s.thread], callers))
+    calls_here = np.zeros(int(process.max()) + 1, dtype=bool)
+    calls_here[callers] = True
+    host = np.flatnonzero(~s.is_any(GPU_WORK) & calls_here[process[s.thread]])
     host = host[np.argsort(s.index[host])]
     runs = process[s.thread[host]]
-    changes = int((runs[1:] != runs[:-1]).sum())
-    if changes > _BLOCKS_PER_PROCESS * len(callers):
+    if int((runs[1:] != runs[:-1]).sum()) > _BLOCKS_PER_PROCESS * len(callers):
         return None
     before = np.searchsorted(s.index[host], s.index[gpu]) - 1
-    owner = np.where(before >= 0, runs[np.maximum(before, 0)], runs[0]).astype(np.int32)
-    event, call = same_correlation(trace, gpu)
-    if not len(event):
-        return None
-    agrees = process[s.thread[call]] == owner[event]
-    explained, matched = len(np.unique(event[agrees])), len(np.unique(event))
-    return owner if explained * 2 >= matched else None
+    owner = runs[np.maximum(before, 0)]
+    calls = np.flatnonzero(s.is_any(CALLS) & (s.correlation >= 0))
+    ids, call_id = np.unique(s.correlation[calls], return_inverse=True)
+    at = np.minimum(np.searchsorted(ids, s.correlation[gpu]), len(ids) - 1)
+    known = ids[at] == s.correlation[gpu]
+    width = len(calls_here)
+    explained = known & np.isin(at * width + owner, call_id * width + process[s.thread[calls]])
+    return owner if known.any() and explained.sum() * 2 >= known.sum() else None
 
 
 def _by_causality(trace: Trace, process: I32, callers: I32) -> I32:
     """Give each GPU row to the process most of whose equal ids were called before the GPU events started; -1 where two do equally well."""
     s = trace.slices
     gpu = trace.gpu_rows
-    _, group = np.unique(s.thread[gpu], return_inverse=True)
-    event, call = same_correlation(trace, gpu)
+    rows, group = np.unique(s.thread[gpu], return_inverse=True)
+    if len(rows) * len(callers) > _SAMPLE_PAIRS:
+        return np.full(len(gpu), ABSENT, dtype=np.int32)
+    crowd = 4 * len(callers)
+    sample = np.arange(0, len(gpu), 1 + len(gpu) * crowd // _SAMPLE_PAIRS)
+    calls = np.flatnonzero(s.is_any(CALLS) & (s.correlation >= 0))
+    ids = s.correlation[gpu[sample]]
+    event, call, _ = pairs(s.correlation[calls], np.where(ids >= 0, ids, NOWHERE), calls, crowd=crowd)
+    event = sample[event]
     before = s.ts_ns[call] <= s.ts_ns[gpu[event]]
     caller = np.searchsorted(callers, process[s.thread[call]])
-    votes = np.zeros((int(group.max()) + 1 if len(group) else 0, len(callers)), dtype=np.int64)
+    votes = np.zeros((len(rows), len(callers)), dtype=np.int64)
     np.add.at(votes, (group[event[before]], caller[before]), 1)
-    owner = _elect(votes, callers)
-    return np.asarray(owner[group], dtype=np.int32)
+    return np.asarray(_elect(votes, callers)[group], dtype=np.int32)
 
 
 def _elect(votes: I64, callers: I32) -> I32:
@@ -112,48 +117,12 @@ def _elect(votes: I64, callers: I32) -> I32:
     """
     owner = np.full(len(votes), ABSENT, dtype=np.int32)
     good = (votes > 0) & (votes >= _SURE * votes.max(axis=1, keepdims=True, initial=1))
-    taken: set[int] = set()
-    settled = True
-    while settled:
-        settled = False
-        for row in np.flatnonzero(owner < 0).tolist():
-            fit = np.flatnonzero(good[row]).tolist()
-            free = [column for column in fit if column not in taken]
-            choice = fit if len(fit) == 1 else free
-            if len(choice) == 1:
-                owner[row] = callers[choice[0]]
-                taken.add(choice[0])
-                settled = True
-    return owner
-
-
-def same_correlation(trace: Trace, gpu: I64) -> tuple[I64, I64]:
-    """Return all pairs of a GPU event and a call with the same correlation, whatever the process: positions in ``gpu``, and rows of calls."""
-    s = trace.slices
-    calls = np.flatnonzero(s.is_any(CALLS) & (s.correlation >= 0))
-    calls = calls[np.argsort(s.correlation[calls], kind="stable")]
-    wanted = np.where(s.correlation[gpu] >= 0, s.correlation[gpu], -2)
-    return pairs(s.correlation[calls], wanted, calls)
-
-
-def pairs(keys: I64, wanted: I64, values: I64) -> tuple[I64, I64]:
-    """Return all matches of ``wanted`` in the sorted ``keys``: positions in ``wanted`` and the ``values`` of the keys."""
-    low = np.searchsorted(keys, wanted, side="left")
-    count = np.searchsorted(keys, wanted, side="right") - low
-    event = np.repeat(np.arange(len(wanted)), count)
-    at = np.arange(len(event)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(low, count)
-    return event, values[at]
-
-
-def clashes(event: I64, owner: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Return bool[k]: whether a pair's GPU event is paired with calls of several processes.
-
-    Args:
-        event: int64[k], the GPU event of each pair, rising.
-        owner: int32[k], the process of each pair's call.
-    """
-    if not len(event):
-        return np.empty(0, dtype=bool)
-    starts = np.flatnonzero(np.concatenate(([True], event[1:] != event[:-1])))
-    low, high = np.minimum.reduceat(owner, starts), np.maximum.reduceat(owner, starts)
-    return np.repeat(low != high, np.diff(np.append(starts, len(event))))
+    taken = np.zeros(len(callers), dtype=bool)
+    while True:
+        fit = good & ((good.sum(axis=1) == 1)[:, None] | ~taken)
+        choice = np.flatnonzero((owner < 0) & (fit.sum(axis=1) == 1))
+        if not len(choice):
+            return owner
+        column = fit[choice].argmax(axis=1)
+        owner[choice] = callers[column]
+        taken[column] = True

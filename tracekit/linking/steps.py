@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,17 +56,21 @@ def find_steps(trace: Trace, process: I32, step_name: str | None = None) -> tupl
         low, high = trace.span_ns
         of_slice[host] = 0
         return Steps((WHOLE,), np.array([ABSENT], np.int64), np.array([low]), np.array([high]), False, _unmarked(trace)), of_slice
-    owner = process[s.thread[rows]]
-    by_process = {int(p): _marks_of(trace, rows[owner == p], numbered=step_name is not None) for p in np.unique(owner)}
+    by_process = {p: _marks_of(trace, mine, numbered=step_name is not None) for p, mine in _grouped(rows, process[s.thread[rows]])}
     steps = _together(list(by_process.values()))
     index = {label: i for i, label in enumerate(steps.names)}
-    slice_process = process[s.thread]
-    shared = host & ~np.isin(slice_process, list(by_process))
-    of_slice[shared] = steps.at(s.ts_ns[shared])
-    for p, marks in by_process.items():
-        mine = host & (slice_process == p)
-        of_slice[mine] = _at(marks, index, s.ts_ns[mine])
+    hosts = np.flatnonzero(host)
+    for p, mine in _grouped(hosts, process[s.thread[hosts]]):
+        of_slice[mine] = _at(by_process[p], index, s.ts_ns[mine]) if p in by_process else steps.at(s.ts_ns[mine])
     return steps, of_slice
+
+
+def _grouped(rows: I64, process: I32) -> Iterator[tuple[int, I64]]:
+    """Yield each process with its rows, in order."""
+    order = np.argsort(process, kind="stable")
+    borders = np.flatnonzero(np.diff(process[order])) + 1
+    for group in np.split(order, borders) if len(order) else ():
+        yield int(process[group[0]]), rows[group]
 
 
 def _mark_rows(trace: Trace, step_name: str | None) -> I64:
