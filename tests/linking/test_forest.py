@@ -13,7 +13,7 @@ from tests.linking.support import linked, row
 from tests.support.builder import build
 from tracekit.linking import Links, depths, roll_up
 from tracekit.linking import forest as forest_module
-from tracekit.linking.forest import enclosers, frame_ends
+from tracekit.linking.forest import enclosers, frame_ends, inherited
 from tracekit.trace import Category, Slices, Trace
 
 
@@ -164,6 +164,21 @@ def test_chain_of_unclosed_frames_is_cut_whatever_its_length(monkeypatch: pytest
 def test_depths_count_what_lies_around() -> None:
     """Roots and slices outside the forest have depth 0."""
     assert depths(np.array([-1, 0, 1, 1, -1, 4, 3], dtype=np.int32)).tolist() == [0, 1, 2, 2, 0, 1, 3]
+
+
+def test_inherited_is_the_nearest_value_around() -> None:
+    """Own values first, then outwards; nothing where nothing has one."""
+    up = np.array([-1, 0, 1, 1, -1, 4, 3], dtype=np.int32)
+    own = np.array([5, -1, 6, -1, -1, -1, -1], dtype=np.int32)
+    assert inherited(up, own).tolist() == [5, 5, 6, 5, -1, -1, 5]
+
+
+def test_inherited_reaches_through_any_depth() -> None:
+    """A chain of ten thousand."""
+    up = np.arange(-1, 9_999, dtype=np.int32)
+    own = np.full(10_000, -1, dtype=np.int32)
+    own[0] = 7
+    assert set(inherited(up, own).tolist()) == {7}
 
 
 def test_roll_up_adds_everything_inside() -> None:

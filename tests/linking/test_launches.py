@@ -214,3 +214,12 @@ def test_work_launched_on_another_thread_goes_by_that_thread() -> None:
     builder = build().op("main op", 0, 100).thread(2).op("worker op", 10, 50).launch("cudaLaunchKernel", 20, 5).kernel("k", 40, 5)
     trace, links = linked(builder)
     assert launches(trace, links) == [("k", "cudaLaunchKernel", "worker op")]
+
+
+def test_one_id_on_everything_tells_nothing() -> None:
+    """An exporter that writes the same correlation everywhere: no guess, and no million pairs."""
+    builder = build()
+    for i in range(100):
+        builder.launch("cudaLaunchKernel", 10 * i, 5, correlation=1).kernel("k", 10 * i + 5000, 5)
+    _, links = linked(builder)
+    assert set(reasons(links)) == {Reason.AMBIGUOUS}

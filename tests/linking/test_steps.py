@@ -133,3 +133,9 @@ def test_host_slices_know_their_step() -> None:
         "cudaLaunchKernel": -1,
         "k": -1,
     }
+
+
+def test_absurd_step_number_is_no_step() -> None:
+    """Five thousand digits are text, not a number."""
+    _, links = linked(build().annotation("ProfilerStep#" + "9" * 5000, 0, 10).op("a", 0, 5))
+    assert not links.steps.marked

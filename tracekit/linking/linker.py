@@ -90,7 +90,8 @@ def _notices(trace: Trace, joined: Joined) -> tuple[str, ...]:
     if joined.processes > 1:
         told.append(f"the file holds {joined.processes} processes that launched GPU work: ids are joined within each")
     if not len(joined.gpu):
-        told.append("no GPU activity was recorded")
+        other = (s.category == Category.ACCELERATOR).any()
+        told.append("no GPU activity was recorded" + (", only that of another accelerator, which isn't linked" if other else ""))
     elif not s.is_any(CALLS).any():
         told.append("no runtime calls were recorded: GPU events can't be linked")
     elif not (s.category == Category.CPU_OP).any():

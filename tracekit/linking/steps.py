@@ -13,7 +13,7 @@ from tracekit.errors import OptionError
 from tracekit.linking.links import Steps
 from tracekit.trace import ABSENT, GPU_WORK, I32, I64, Category, Trace
 
-PROFILER_STEP = re.compile(r"ProfilerStep\s*#\s*(\d+)\s*")
+PROFILER_STEP = re.compile(r"ProfilerStep\s*#\s*(\d{1,18})\s*")
 WHOLE = "trace"
 _HOST_MARKS = (Category.USER_ANNOTATION, Category.CPU_OP, Category.PYTHON_FUNCTION)
 _NOT_HOST = (*GPU_WORK, Category.GPU_ANNOTATION, Category.SYNC, Category.OVERHEAD, Category.ACCELERATOR, Category.PROFILER)
