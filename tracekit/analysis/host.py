@@ -13,6 +13,9 @@ from tracekit.trace import CALLS, I64, Category, Trace
 DISPATCHES = 4
 """Self time up to so many usual dispatches is no news: ops differ in the checks that they make before they launch."""
 
+DISPATCH_CEILING_NS = 50_000
+"""Where one op launches everything and plans each time, its own median would pass for the usual; no dispatch takes longer than this."""
+
 
 @dataclass(frozen=True)
 class Host:
@@ -20,7 +23,7 @@ class Host:
 
     Attributes:
         dispatch_ns: What the dispatch of one launching op costs in this trace: the median over op names of the median self time of those that call
-            the runtime directly. 0 where there are none.
+            the runtime directly, but at most ``DISPATCH_CEILING_NS``. 0 where there are none.
         opaque_ns: int64[n], for an op: self time beyond ``DISPATCHES`` dispatches; 0 for others.
         exposed_ns: int64[n], GPU idle time within the steps charged to the slice's self time.
     """
@@ -37,7 +40,7 @@ def host_time(trace: Trace, links: Links, idle: Idle) -> Host:
     calls = np.flatnonzero(slices.is_any(CALLS) & (links.parent >= 0))
     launching = np.unique(links.parent[calls])
     launching = launching[is_op[launching]]
-    dispatch = _typical(slices.name[launching], links.self_ns[launching])
+    dispatch = min(_typical(slices.name[launching], links.self_ns[launching]), DISPATCH_CEILING_NS)
     opaque = np.where(is_op, np.maximum(links.self_ns - DISPATCHES * dispatch, 0), 0)
     exposed = np.zeros(len(slices), dtype=np.int64)
     charged = idle.row >= 0
