@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from tests.linking.support import linked, name
 from tests.support.builder import build
 from tests.support.paths import SHARED, needs_shared, own_traces, shared_traces
 from tracekit.errors import TracekitError
-from tracekit.linking import Links, Method, Reason
-from tracekit.trace import Category, Trace
+from tracekit.linking import Links, Method, Reason, link
+from tracekit.trace import Category, Strings, Thread, Trace
 
 CASES = sorted((SHARED / "cases").glob("*.expect.json"))
 NO_TRACES = [pytest.param(None, marks=pytest.mark.skip(reason="no traces at hand"))]
@@ -178,6 +179,67 @@ def test_reordering_events_of_one_time_changes_nothing() -> None:
     builder.events.reverse()
     again, other = linked(builder)
     assert [name(trace, r) for r in links.parent] == [name(again, r) for r in other.parent]
+
+
+def random_trace(seed: int) -> Trace:
+    """Return a small trace of nothing but accidents: crossing slices, ids that clash, processes that share them, marks anywhere."""
+    rng = np.random.default_rng(seed)
+    n, threads, ids, until = int(rng.integers(0, 60)), int(rng.integers(1, 6)), int(rng.integers(1, 30)), int(rng.integers(1, 50))
+    names = (
+        "aten::mm",
+        "ProfilerStep#1",
+        "ProfilerStep#3",
+        "cudaLaunchKernel",
+        "cudaMemcpyAsync",
+        "cudaStreamBeginCapture",
+        "cudaStreamEndCapture",
+    )
+    names += ("MmBackward0", "cudaGraphLaunch", "cuLaunchKernel", "k", "ac2g", "fwdbwd", "f.py(1): f")
+    start, length = np.sort(rng.integers(0, until, n)), rng.integers(0, until, n) * (rng.random(n) < 0.9)
+    order = np.lexsort((np.arange(n), -length, start))
+    columns = {
+        "ts_ns": start[order],
+        "dur_ns": length[order],
+        "name": rng.integers(0, len(names), n, dtype=np.int32),
+        "category": rng.integers(0, len(Category), n, dtype=np.uint8),
+        "thread": rng.integers(0, threads, n, dtype=np.int32),
+        "correlation": rng.integers(-1, ids, n),
+        "external_id": rng.integers(-1, ids, n),
+        "index": rng.permutation(n),
+    }
+    template = build().op("x", 0, 1).flow("ac2g", 1, 0, 1).trace()
+    slices = replace(
+        template.slices, **{k: columns[k] if k in columns else np.full(n, -1).astype(v.dtype) for k, v in vars(template.slices).items()}
+    )
+    marks = {
+        "ts_ns": rng.integers(0, until, n),
+        "name": rng.integers(0, len(names), n, dtype=np.int32),
+        "phase": rng.choice(np.array([ord("s"), ord("f"), ord("t")], np.uint8), n),
+        "thread": rng.integers(0, threads, n, dtype=np.int32),
+        "id": rng.integers(-1, ids, n),
+    }
+    marks["raw_category"] = marks["name"]
+    flows = replace(
+        template.flows, **{k: marks[k] if k in marks else np.full(n, -1).astype(v.dtype) for k, v in vars(template.flows).items()}
+    )
+    rows = tuple(Thread(int(rng.integers(0, 3)), i) for i in range(threads))
+    return replace(template, slices=slices, flows=flows, threads=rows, strings=Strings(names))
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_random_traces_keep_every_promise(block: int) -> None:
+    """Whatever a file holds: nothing is lost, every event without a launch has a reason, the forests are forests."""
+    for seed in range(100 * block, 100 * (block + 1)):
+        trace = random_trace(seed)
+        links = link(trace)
+        links.check(trace)
+        s = trace.slices
+        joined = links.launch >= 0
+        by_id = joined & np.isin(links.method, (Method.CORRELATION, Method.GRAPH)) & (s.correlation[links.gpu] >= 0)
+        assert (s.correlation[links.launch[by_id]] == s.correlation[links.gpu[by_id]]).all()
+        assert (links.step[joined] == links.slice_step[links.launch[joined]]).all()
+        assert (links.forward[links.forward >= 0] < len(trace)).all()
+        assert not links.backward[links.gpu].any()
 
 
 def test_arrays_are_read_only() -> None:

@@ -42,9 +42,10 @@ def parents(slices: Slices) -> I32:
 def self_times(slices: Slices, parent: I32, ends_ns: I64) -> I64:
     """Return the self time of each op, annotation, call and python frame (int64[n] ns), 0 for others.
 
-    As torch.profiler reckons it: duration less the durations of what lies directly inside, calls and recorded python frames included (an op that
-    calls back into Python has the frame inside it, and the frame the ops that it calls). Children that cross each other are subtracted whole, so
-    that their sum can exceed the parent; then nothing is left of it.
+    An op's is reckoned as key_averages does up to torch 2.11: duration less the durations of the ops, annotations and calls directly inside.
+    Recorded python frames change nothing, so that a trace with stacks compares with one without. A frame's is its duration less all that lies
+    directly inside, frames included. Children that cross each other are subtracted whole, so that their sum can exceed the parent; then nothing
+    is left of it.
 
     Args:
         slices: The slices.
@@ -53,15 +54,20 @@ def self_times(slices: Slices, parent: I32, ends_ns: I64) -> I64:
     """
     members = slices.is_any(IN_FOREST)
     python = slices.category == Category.PYTHON_FUNCTION
+    own = np.where(members | python, ends_ns - slices.ts_ns, 0)
+    taken = _children_ns(parent, own)
     if python.any():
         members |= python
-        parent = _whole_enclosers(slices, ends_ns, members, members)
-    duration = ends_ns - slices.ts_ns
+        taken[python] = _children_ns(_whole_enclosers(slices, ends_ns, members, members), own)[python]
+    return np.asarray(np.maximum(own - taken, 0), dtype=np.int64)
+
+
+def _children_ns(parent: I32, duration_ns: I64) -> I64:
+    """Return the summed durations of each slice's direct children (int64[n])."""
     child = np.flatnonzero(parent >= 0)
-    taken = np.zeros(len(slices), dtype=np.int64)
-    if len(child):
-        taken = np.rint(np.bincount(parent[child], weights=duration[child], minlength=len(slices))).astype(np.int64)
-    return np.asarray(np.maximum(np.where(members, duration, 0) - taken, 0), dtype=np.int64)
+    if not len(child):
+        return np.zeros(len(parent), dtype=np.int64)
+    return np.rint(np.bincount(parent[child], weights=duration_ns[child], minlength=len(parent))).astype(np.int64)
 
 
 def depths(parent: I32) -> I32:

@@ -95,5 +95,5 @@ def _notices(trace: Trace, joined: Joined) -> tuple[str, ...]:
     elif not s.is_any(CALLS).any():
         told.append("no runtime calls were recorded: GPU events can't be linked")
     elif not (s.category == Category.CPU_OP).any():
-        told.append("CPU ops were not recorded: the op of a GPU event is unknown")
+        told.append("no CPU ops were recorded: the op of a GPU event is unknown")
     return tuple(told)

@@ -87,8 +87,8 @@ class Links:
         method: uint8[g], ``Method``.
         reason: uint8[g], ``Reason``.
         parent: int32[n], the forest of ops, annotations and calls: row of the nearest slice on the same thread that encloses the whole slice, or -1.
-        self_ns: int64[n], for ops, annotations, calls and python frames: duration less that of the ops, annotations, calls and recorded frames
-            directly inside, as torch.profiler reckons it; 0 for other slices. An unfinished frame's duration is cut to its caller's end.
+        self_ns: int64[n], for ops, annotations and calls: duration less that of the direct children in the forest, as torch's key_averages reckons
+            it; for python frames: less all that lies directly inside, frames included; 0 for other slices.
         frame: int32[n], row of the innermost python frame on the same thread that encloses the slice, or -1 (also the parent of a frame).
         forward: int32[n], for an op of the backward pass: row of its forward op, or -1.
         backward: bool[n], whether a host slice belongs to the backward pass.
