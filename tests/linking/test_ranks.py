@@ -40,6 +40,15 @@ def test_ranks_that_share_a_device_number_are_told_apart_too() -> None:
     assert by_time == [(f"0/{n}", f"{p}/{n}") for n in "abc" for p in (5100, 5200)]
 
 
+def test_place_says_nothing_where_gpu_rows_stand_behind_all_hosts() -> None:
+    """A merger may write all host rows first: then the ids' times must tell."""
+    names = [f"k{i}" for i in range(12)]
+    builder = rank(rank(build(), 5100, 0, names), 5200, 1, names, at=500)
+    builder.events.sort(key=lambda event: event["cat"] == "kernel")
+    trace, links = linked(builder)
+    assert {(k, op) for k, _, op in launches(trace, links)} == {(f"{d}/{n}", f"{p}/{n}") for d, p in ((0, 5100), (1, 5200)) for n in names}
+
+
 def test_labels_of_a_merger_tell_ranks_apart() -> None:
     """SGLang's merger writes the rank before each process id; in a file sorted by time the place tells nothing."""
     builder = rank(rank(build(), "[TP0] 77", "[TP0] 0", ["a", "b"]), "[TP1] 77", "[TP1] 0", ["a", "b"], at=3)
@@ -63,6 +72,30 @@ def test_what_nothing_tells_apart_is_ambiguous() -> None:
     builder.events.sort(key=lambda event: event["ts"])
     _, links = linked(builder)
     assert set(reasons(links)) == {Reason.AMBIGUOUS}
+
+
+def test_row_that_two_ranks_share_is_ambiguous_in_a_file_sorted_by_time() -> None:
+    """Each rank calls its GPU 0: every id stands twice on the row, and to give all to one rank would be wrong for half."""
+    builder = rank(rank(build(), 5100, 0, list("abcdefghij")), 5200, 0, list("abcdefghij"), at=500)
+    builder.events.sort(key=lambda event: event["ts"])
+    _, links = linked(builder)
+    assert set(reasons(links)) == {Reason.AMBIGUOUS}
+
+
+def test_graphs_of_one_rank_do_not_look_like_a_shared_row() -> None:
+    """Many kernels with one id are what a graph launch makes."""
+    builder = build()
+    for host, gpu, at in ((5100, 0, 0), (5200, 1, 500)):
+        builder.thread(1, pid=host)
+        builder._device, builder._correlation = gpu, 0
+        for i in range(10):
+            builder.launch("cudaGraphLaunch", at + 100 * i, 5).kernel("a", at + 100 * i + 20, 5).kernel("b", at + 100 * i + 30, 5)
+    builder.events.sort(key=lambda event: event["ts"])
+    trace, links = linked(builder)
+    assert set(reasons(links)) == {Reason.NONE}
+    s = trace.slices
+    pairs = {(trace.threads[s.thread[g]].pid, trace.threads[s.thread[r]].pid) for g, r in zip(links.gpu, links.launch, strict=True)}
+    assert pairs == {(0, 5100), (1, 5200)}
 
 
 def test_orphan_of_one_rank_is_not_given_to_the_other() -> None:

@@ -47,7 +47,7 @@ def join(trace: Trace, roles: U8, process: I32) -> Joined:
     s = trace.slices
     gpu = trace.gpu_rows
     callers = calling_processes(trace, process)
-    owner = owners(trace, process, callers) if len(callers) > 1 and len(gpu) else None
+    owner = owners(trace, roles, process, callers) if len(callers) > 1 and len(gpu) else None
     launch = np.full(len(gpu), ABSENT, dtype=np.int64)
     method = np.zeros(len(gpu), dtype=np.uint8)
     has_id = s.correlation[gpu] >= 0

@@ -12,6 +12,7 @@ from tracekit.linking.links import Links, Reason, Steps
 from tracekit.linking.ranks import processes
 from tracekit.linking.steps import find_steps
 from tracekit.trace import ABSENT, CALLS, I32, I64, Category, Trace
+from tracekit.units import plural
 
 
 def link(trace: Trace, *, step_name: str | None = None) -> Links:
@@ -89,6 +90,9 @@ def _notices(trace: Trace, joined: Joined) -> tuple[str, ...]:
     told = []
     if joined.processes > 1:
         told.append(f"the file holds {joined.processes} processes that launched GPU work: ids are joined within each")
+    unsure = int((joined.reason == Reason.AMBIGUOUS).sum())
+    if unsure:
+        told.append(f"{plural(unsure, 'GPU event')} could have been launched by several calls: left without a launch")
     if not len(joined.gpu):
         other = (s.category == Category.ACCELERATOR).any()
         told.append("no GPU activity was recorded" + (", only that of another accelerator, which isn't linked" if other else ""))

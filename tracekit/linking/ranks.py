@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tracekit.linking.calls import Role
 from tracekit.linking.ids import NOWHERE, pairs
-from tracekit.trace import ABSENT, CALLS, GPU_WORK, I32, I64, Trace
+from tracekit.trace import ABSENT, CALLS, GPU_WORK, I32, I64, U8, Trace
 
 _TAIL = re.compile(r"\d+\s*$")
 _BLOCKS_PER_PROCESS = 4  # a file in blocks changes process about once per rank; a file sorted by time does all the time
@@ -33,11 +35,12 @@ def calling_processes(trace: Trace, process: I32) -> I32:
     return np.unique(process[s.thread[calls]])
 
 
-def owners(trace: Trace, process: I32, callers: I32) -> I32:
+def owners(trace: Trace, roles: U8, process: I32, callers: I32) -> I32:
     """Find the process that launched each GPU event, for a file with several calling processes.
 
     Args:
         trace: The trace.
+        roles: uint8[n], ``Role`` of each slice.
         process: int32[t], process of each thread.
         callers: int32[p], the processes that made calls.
 
@@ -47,7 +50,7 @@ def owners(trace: Trace, process: I32, callers: I32) -> I32:
     found = _by_label(trace, process, callers)
     if found is None:
         found = _by_place(trace, process, callers)
-    return _by_causality(trace, process, callers) if found is None else found
+    return _by_causality(trace, roles, process, callers) if found is None else found
 
 
 def _by_label(trace: Trace, process: I32, callers: I32) -> I32 | None:
@@ -77,6 +80,8 @@ def _by_place(trace: Trace, process: I32, callers: I32) -> I32 | None:
         return None
     before = np.searchsorted(s.index[host], s.index[gpu]) - 1
     owner = runs[np.maximum(before, 0)]
+    if len(np.unique(owner)) < 2:  # all GPU rows stand behind all hosts': the place says nothing
+        return None
     calls = np.flatnonzero(s.is_any(CALLS) & (s.correlation >= 0))
     ids, call_id = np.unique(s.correlation[calls], return_inverse=True)
     at = np.minimum(np.searchsorted(ids, s.correlation[gpu]), len(ids) - 1)
@@ -86,8 +91,11 @@ def _by_place(trace: Trace, process: I32, callers: I32) -> I32 | None:
     return owner if known.any() and explained.sum() * 2 >= known.sum() else None
 
 
-def _by_causality(trace: Trace, process: I32, callers: I32) -> I32:
-    """Give each GPU row to the process most of whose equal ids were called before the GPU events started; -1 where two do equally well."""
+def _by_causality(trace: Trace, roles: U8, process: I32, callers: I32) -> I32:
+    """Give each GPU row to the process most of whose equal ids were called before the GPU events started; -1 where two do equally well.
+
+    A row that two ranks share (each calls its GPU 0) has most ids twice, from one plain launch in each: it belongs to neither.
+    """
     s = trace.slices
     gpu = trace.gpu_rows
     rows, group = np.unique(s.thread[gpu], return_inverse=True)
@@ -103,7 +111,28 @@ def _by_causality(trace: Trace, process: I32, callers: I32) -> I32:
     caller = np.searchsorted(callers, process[s.thread[call]])
     votes = np.zeros((len(rows), len(callers)), dtype=np.int64)
     np.add.at(votes, (group[event[before]], caller[before]), 1)
-    return np.asarray(_elect(votes, callers)[group], dtype=np.int32)
+    owner = _elect(votes, callers)
+    owner[_shared(trace, roles, process, gpu, group, len(rows))] = ABSENT
+    return np.asarray(owner[group], dtype=np.int32)
+
+
+def _shared(trace: Trace, roles: U8, process: I32, gpu: I64, group: I64, rows: int) -> NDArray[np.bool_]:
+    """Return bool[rows]: whether a GPU row has many ids twice that plain launches of several processes carry."""
+    s = trace.slices
+    calls = np.flatnonzero(s.is_any(CALLS) & (s.correlation >= 0) & (roles != Role.GRAPH_LAUNCH))
+    ids, number = np.unique(s.correlation[calls], return_inverse=True)
+    if not len(ids):
+        return np.zeros(rows, dtype=bool)
+    caller = process[s.thread[calls]]
+    low, high = np.full(len(ids), np.iinfo(np.int32).max, dtype=np.int32), np.full(len(ids), ABSENT, dtype=np.int32)
+    np.minimum.at(low, number, caller)
+    np.maximum.at(high, number, caller)
+    at = np.minimum(np.searchsorted(ids, s.correlation[gpu]), len(ids) - 1)
+    clash = (ids[at] == s.correlation[gpu]) & (low[at] != high[at])
+    _, first, count = np.unique(group[clash] * len(ids) + at[clash], return_index=True, return_counts=True)
+    of_row = group[clash][first]
+    twice = np.bincount(of_row, weights=count > 1, minlength=rows)
+    return np.asarray(twice > (1 - _SURE) * np.bincount(of_row, minlength=rows))
 
 
 def _elect(votes: I64, callers: I32) -> I32:
