@@ -11,8 +11,7 @@ from tracekit.linking import Reason
 
 def rank(builder: Builder, host: int | str, gpu: int | str, names: list[str], *, at: float = 0, delay: float = 50) -> Builder:
     """Add a rank: one op with one launch and one kernel for each name, ids counted from 1."""
-    builder.thread(1, pid=host)
-    builder._device, builder._correlation = gpu, 0
+    builder.rank(host, gpu)
     for i, name in enumerate(names):
         start = at + 100 * i
         builder.op(f"{host}/{name}", start, 40).launch("cudaLaunchKernel", start + 10, 5).kernel(
@@ -86,8 +85,7 @@ def test_graphs_of_one_rank_do_not_look_like_a_shared_row() -> None:
     """Many kernels with one id are what a graph launch makes."""
     builder = build()
     for host, gpu, at in ((5100, 0, 0), (5200, 1, 500)):
-        builder.thread(1, pid=host)
-        builder._device, builder._correlation = gpu, 0
+        builder.rank(host, gpu)
         for i in range(10):
             builder.launch("cudaGraphLaunch", at + 100 * i, 5).kernel("a", at + 100 * i + 20, 5).kernel("b", at + 100 * i + 30, 5)
     builder.events.sort(key=lambda event: event["ts"])
@@ -128,8 +126,7 @@ def test_steps_of_each_rank_go_by_its_own_marks(count: int) -> None:
     """A launch between two ranks' marks belongs to the step that its own process was in."""
     builder = build()
     for r in range(count):
-        builder.thread(1, pid=100 + r)
-        builder._device, builder._correlation = r, 0
+        builder.rank(100 + r, r)
         for n in (0, 1):
             start = 100 * n + 10 * r
             builder.step(n, start, 100).launch("cudaLaunchKernel", start + 95, 2).kernel(f"k{r}{n}", start + 200, 5, device=r)

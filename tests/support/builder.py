@@ -37,7 +37,7 @@ class Builder:
         self.events: list[dict[str, Any]] = []
         self._pid: int | str = 1
         self._tid: int | str = MAIN_THREAD
-        self._device = 0
+        self._device: int | str = 0
         self._stream: int | str = 7
         self._correlation = 0
 
@@ -59,6 +59,11 @@ class Builder:
         """Put the GPU events that follow on this stream (and device)."""
         self._stream = stream
         self._device = self._device if device is None else device
+        return self
+
+    def rank(self, pid: int | str, device: int | str) -> Builder:
+        """Go on as another rank of a merged file: its own process and GPU, ids counted from 1 again."""
+        self._pid, self._tid, self._device, self._correlation = pid, MAIN_THREAD, device, 0
         return self
 
     def device(self, name: str = "NVIDIA H100", id: int | None = None, **properties: Any) -> Builder:
@@ -152,9 +157,7 @@ class Builder:
         self.events.append(event)
         return self
 
-    def _slice(
-        self, category: str, name: str, pid: int | str, tid: int | str, ts: Us, dur: Us | None, args: dict[str, Any]
-    ) -> Builder:
+    def _slice(self, category: str, name: str, pid: int | str, tid: int | str, ts: Us, dur: Us | None, args: dict[str, Any]) -> Builder:
         event = {"ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid, "ts": ts}
         if dur is not None:
             event["dur"] = dur
