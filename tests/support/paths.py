@@ -10,7 +10,9 @@ ROOT = Path(__file__).resolve().parents[2]
 TRACES = ROOT / "traces"
 SHARED = ROOT.parent / "shared"
 
-needs_shared = pytest.mark.skipif(not (SHARED / "cases").is_dir(), reason="the shared cases and traces lie beside the checkout, and don't here")
+needs_shared = pytest.mark.skipif(
+    not (SHARED / "cases").is_dir(), reason="the shared cases and traces lie beside the checkout, and don't here"
+)
 
 
 def shared_traces() -> list[Path]:

@@ -163,7 +163,7 @@ def launch_shape(analysis: Analysis, group: I64) -> LaunchShape:
     elif block is not None and registers:
         device = device_of(analysis, int(analysis.work.device[group[0]]))
         model = find_device(str(device.get("name", "")), device)
-        if model is not None:
+        if model is not None and model.arch is not None:
             computed = occupancy(model, block=block, registers=int(registers), shared_memory_bytes=int(shared or 0), grid=grid)
             pct, source, limit = computed.pct, "computed", computed.limit
     return LaunchShape(
