@@ -1,5 +1,5 @@
 """Reads a trace: the one door is ``load``."""
 
-from tracekit.reading._bootstrap import load
+from tracekit.reading.loading import load
 
 __all__ = ["load"]
