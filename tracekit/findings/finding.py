@@ -1,0 +1,70 @@
+"""What a rule finds, with its evidence, cost and what mending it would save."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A slice that a finding is about; ``row`` is its row in the trace."""
+
+    row: int
+    name: str
+    ts_ns: int
+    dur_ns: int
+    pid: int | str
+    tid: int | str
+
+
+@dataclass(frozen=True)
+class Saving:
+    """What a step would be shorter by, with its range and how it was reckoned."""
+
+    low_ns: float
+    mid_ns: float
+    high_ns: float
+    how: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding.
+
+    Attributes:
+        code: ``TK101``.
+        severity: ``info``, ``warning`` or ``error``.
+        title: In a line.
+        what: What was seen.
+        why: Why it costs, or why it matters.
+        fix: What to do.
+        evidence: Slices that show it, the first few.
+        cost_ns_per_step: What it takes of a step.
+        saving_ns_per_step: What mending it would win, or None where that can't be said.
+        confidence: 0 to 1.
+    """
+
+    code: str
+    severity: str
+    title: str
+    what: str
+    why: str
+    fix: str
+    evidence: tuple[Evidence, ...]
+    cost_ns_per_step: float
+    saving_ns_per_step: Saving | None
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The findings of a trace, worst first."""
+
+    SCHEMA: ClassVar[str] = "tracekit.report/1"
+
+    trace: str
+    verdict: str
+    step_ns: float
+    findings: tuple[Finding, ...]
+    notices: tuple[str, ...] = ()
