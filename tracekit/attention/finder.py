@@ -72,7 +72,11 @@ def _backward(trace: Trace, links: Links, drafts: Sequence[Draft], taken: I64, r
         # What it takes back says which stage it is.
         names = path(trace, links, forward, of.rows)
         second = of.softmax >= 0 and forward > of.softmax
-        draft.stage.append(stage([*names, trace.name(op)], classes[g], second=second) if classes[g] != "softmax" else "softmax")
+        draft.stage.append(
+            stage([*names, trace.name(op)], classes[g], trace.name(int(links.gpu[g])), second=second)
+            if classes[g] != "softmax"
+            else "softmax"
+        )
         region[g] = len(drafts) + list(made).index(source)
     return list(made.values())
 
@@ -107,7 +111,7 @@ def _without_ops(trace: Trace, links: Links, classes: Sequence[str], region: I64
         for place in range(qk, pv + 1):
             g = int(order[place])
             draft.gpu.append(g)
-            draft.stage.append(stage([], classes[g], second=place > softmax))
+            draft.stage.append(stage([], classes[g], trace.name(int(links.gpu[g])), second=place > softmax))
         drafts.append(draft)
     return drafts
 
@@ -143,6 +147,7 @@ def _region(trace: Trace, links: Links, draft: Draft, classes: Sequence[str], du
         notes=tuple(dict.fromkeys((*draft.notes, *_notes(trace, links, draft, inputs.dtype, gpu_rows)))),
         rows=tuple(rows),
         gpu_rows=tuple(gpu_rows),
+        gpu_stages=tuple(draft.stage),
         confidence=draft.confidence,
     )
 

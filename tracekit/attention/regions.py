@@ -54,6 +54,7 @@ class Region:
         notes: What is worth saying: fp32 products, mask rebuilt, safe softmax, …
         rows: Rows of its outermost ops in the trace.
         gpu_rows: Rows of its GPU events.
+        gpu_stages: Stage of each of these.
         confidence: 0 to 1, how sure one is that it is attention with this backend.
     """
 
@@ -78,6 +79,7 @@ class Region:
     notes: tuple[str, ...]
     rows: tuple[int, ...]
     gpu_rows: tuple[int, ...]
+    gpu_stages: tuple[str, ...]
     confidence: float
 
 

@@ -49,12 +49,13 @@ def path(trace: Trace, links: Links, row: int, roots: Sequence[int]) -> list[str
     return names
 
 
-def stage(names: Sequence[str], class_: str, *, second: bool) -> str:
+def stage(names: Sequence[str], class_: str, kernel: str, *, second: bool) -> str:
     """Return the stage of a GPU event.
 
     Args:
         names: Names of the ops around it, inner to outer.
         class_: Its kernel class.
+        kernel: Its own name: all there is where no op was recorded.
         second: Whether it comes after the softmax.
     """
     if class_.startswith("attention."):
@@ -74,7 +75,7 @@ def stage(names: Sequence[str], class_: str, *, second: bool) -> str:
         return "pv" if second else "qk"
     if class_.startswith("elementwise.copy") or (around & _COPY and not around & _MASK):
         return "copy"
-    if around & _SCALE:
+    if around & _SCALE or (not names and "MulFunctor" in kernel[:1000]):
         return "scale"
     if around & _MASK or class_ in {"elementwise.mask", "elementwise.fill"}:
         return "mask"
@@ -90,4 +91,4 @@ def fill_stages(trace: Trace, links: Links, draft: Draft, classes: Sequence[str]
         if draft.softmax < 0 and "softmax" in classes[g]:
             draft.softmax = op
         second = 0 <= draft.softmax < op
-        draft.stage.append(stage(names, classes[g], second=second))
+        draft.stage.append(stage(names, classes[g], trace.name(int(links.gpu[g])), second=second))
