@@ -46,7 +46,7 @@ def compare(a: Analysis | str | Path, b: Analysis | str | Path, *, step_name: st
         idle_rows=idle,
         cpu_rows=cpu_rows(first, second),
         shifted_to_cpu=moved,
-        residue_ns=step.wall_ns.delta_ns - explained,
+        residue_ns=step.wall_ns.delta - explained,
         summary=summary(first, second, step, rows, idle, moved),
         notices=_notices(first, second),
     )

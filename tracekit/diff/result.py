@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 
@@ -27,26 +27,28 @@ class Side:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A time of a step on both sides: means per step, since means add up; the band and the medians beside them.
+    """A time of a step on both sides, in ns: means per step, since means add up; the band and the medians beside them.
+
+    The names are short because the field that holds a quantity carries the unit: ``wall_ns.delta``.
 
     Attributes:
-        a_ns, b_ns: Mean per step.
-        delta_ns: b - a.
+        a, b: Mean per step.
+        delta: b - a.
         ratio: b / a, or None where a is 0.
-        low_ns, high_ns: Band in which the difference of the means lies (95 %), or None with fewer than two steps a side.
+        low, high: Band in which the difference of the means lies (95 %), or None with fewer than two steps a side.
         significant: Whether the band leaves 0 out; None where there is no band.
-        a_median_ns, b_median_ns: Median step.
+        a_median, b_median: Median step.
     """
 
-    a_ns: float
-    b_ns: float
-    delta_ns: float
-    ratio: float | None
-    low_ns: float | None
-    high_ns: float | None
+    a: float
+    b: float
+    delta: float
+    ratio: float | None = field(metadata={"ns": False})
+    low: float | None
+    high: float | None
     significant: bool | None
-    a_median_ns: float
-    b_median_ns: float
+    a_median: float
+    b_median: float
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ def summary(
 ) -> tuple[str, ...]:
     """Return the sentences."""
     out = [_verdict(a, b, step)]
-    scale = max(step.wall_ns.a_ns, step.wall_ns.b_ns, 1.0)
+    scale = max(step.wall_ns.a, step.wall_ns.b, 1.0)
     out += _counts(a, b)
     out += _attention(a, b)
     out += _gpu(step, rows, scale)
@@ -33,16 +33,16 @@ def summary(
 
 def _verdict(a: SideData, b: SideData, step: StepDelta) -> str:
     wall = step.wall_ns
-    if not wall.a_ns or not wall.b_ns:
+    if not wall.a or not wall.b:
         return "At least one of the traces has no step with a duration, so there is nothing to compare."
-    times = f"{ns_text(wall.b_ns)} a step against {ns_text(wall.a_ns)} ({ns_text(wall.delta_ns, signed=True)})"
+    times = f"{ns_text(wall.b)} a step against {ns_text(wall.a)} ({ns_text(wall.delta, signed=True)})"
     if wall.significant is False:
         return f"No difference that these traces can show: {b.label} takes {times}, within the noise of the steps and between runs."
-    if wall.significant is None and abs(wall.delta_ns) < SPEAKS * wall.a_ns:
+    if wall.significant is None and abs(wall.delta) < SPEAKS * wall.a:
         return f"About the same: {b.label} takes {times}. With one step a side, noise can't be told from change."
-    ratio = wall.b_ns / wall.a_ns
+    ratio = wall.b / wall.a
     word = f"{ratio_text(ratio)} as slow as" if ratio > 1 else f"{ratio_text(1 / ratio)} as fast as"
-    busy, idle = step.gpu_busy_ns.delta_ns, step.gpu_idle_ns.delta_ns
+    busy, idle = step.gpu_busy_ns.delta, step.gpu_idle_ns.delta
     parts = f"GPU busy {ns_text(busy, signed=True)}, GPU idle {ns_text(idle, signed=True)}"
     caution = "" if wall.significant else " With one step a side, noise can't be told from change."
     return f"{b.label} is {word} {a.label}: {times}; {parts}.{caution}"
@@ -99,7 +99,7 @@ def _attention(a: SideData, b: SideData) -> list[str]:
 
 def _gpu(step: StepDelta, rows: Sequence[LedgerRow], scale: float) -> list[str]:
     """Say where the change of busy time comes from: parts with their µs that add up to it."""
-    total = step.gpu_busy_ns.delta_ns
+    total = step.gpu_busy_ns.delta
     groups: dict[str, list[LedgerRow]] = {}
     for row in rows:
         groups.setdefault(_what(row), []).append(row)
@@ -172,7 +172,7 @@ _IDLE = {
 
 
 def _idle(step: StepDelta, idle: Sequence[IdleDelta], scale: float) -> list[str]:
-    total = step.gpu_idle_ns.delta_ns
+    total = step.gpu_idle_ns.delta
     if abs(total) < SPEAKS * scale:
         return []
     shown = [row for row in idle if abs(row.delta_ns) >= 0.1 * abs(total)][:3]
@@ -180,5 +180,5 @@ def _idle(step: StepDelta, idle: Sequence[IdleDelta], scale: float) -> list[str]
     rest = total - sum(row.delta_ns for row in shown)
     if listed and abs(rest) >= 0.05 * abs(total):
         listed.append(f"the rest {ns_text(rest, signed=True)}")
-    share = f"GPU idle time: {ns_text(step.gpu_idle_ns.b_ns)} a step ({pct_text(step.gpu_idle_ns.b_ns / scale)}) against {ns_text(step.gpu_idle_ns.a_ns)}"
+    share = f"GPU idle time: {ns_text(step.gpu_idle_ns.b)} a step ({pct_text(step.gpu_idle_ns.b / scale)}) against {ns_text(step.gpu_idle_ns.a)}"
     return [f"{share}: {'; '.join(listed)}." if listed else f"{share}."]

@@ -62,15 +62,15 @@ def quantity(a: Samples, b: Samples, noise_ns: float) -> Quantity:
         low, high = delta - width, delta + width
         significant = not low <= 0 <= high
     return Quantity(
-        a_ns=mean_a,
-        b_ns=mean_b,
-        delta_ns=delta,
+        a=mean_a,
+        b=mean_b,
+        delta=delta,
         ratio=mean_b / mean_a if mean_a > 0 else None,
-        low_ns=low,
-        high_ns=high,
+        low=low,
+        high=high,
         significant=significant,
-        a_median_ns=float(np.median(a)) if len(a) else 0.0,
-        b_median_ns=float(np.median(b)) if len(b) else 0.0,
+        a_median=float(np.median(a)) if len(a) else 0.0,
+        b_median=float(np.median(b)) if len(b) else 0.0,
     )
 
 

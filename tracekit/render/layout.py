@@ -58,7 +58,7 @@ def text_width(text: str) -> int:
     """Return how many characters of a terminal ``text`` takes: two for a wide one (CJK), none for one that combines."""
     if text.isascii():
         return len(text)
-    from rich.cells import cell_len  # noqa: PLC0415  (start-up time)
+    from rich.cells import cell_len
 
     return cell_len(text)
 
@@ -129,7 +129,10 @@ def _field_texts(column: Column, cells: Sequence[Cell], space: int) -> list[str]
     texts = [shown(cell.text) for cell in cells]
     indents = [cell.indent * INDENT for cell in cells]
     if column.fit is Fit.SHRINK:
-        short = {indent: _shortened(column, [t for t, i in zip(texts, indents, strict=True) if i == indent], space - indent) for indent in set(indents)}
+        short = {
+            indent: _shortened(column, [t for t, i in zip(texts, indents, strict=True) if i == indent], space - indent)
+            for indent in set(indents)
+        }
         texts = [short[indent][text] for text, indent in zip(texts, indents, strict=True)]
     return [" " * indent + text for text, indent in zip(texts, indents, strict=True)]
 
@@ -146,7 +149,7 @@ def _cropped(text: str, space: int) -> str:
     """Return ``text`` cut to ``space``: what shortens counts characters, and some characters are two wide."""
     if text_width(text) <= space:
         return text
-    from rich.cells import set_cell_size  # noqa: PLC0415  (start-up time)
+    from rich.cells import set_cell_size
 
     return set_cell_size(text, space - 1).rstrip() + "…"
 

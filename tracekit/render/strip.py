@@ -42,7 +42,10 @@ def _cells(bars: Sequence[Bar], strip: Strip, space: int) -> list[str]:
     covered: list[dict[str, float]] = [{} for _ in range(space)]
     per_cell = max(strip.end_ns - strip.start_ns, 1) / space
     for bar in bars:
-        low, high = (max(bar.start_ns, strip.start_ns) - strip.start_ns) / per_cell, (min(bar.start_ns + bar.length_ns, strip.end_ns) - strip.start_ns) / per_cell
+        low, high = (
+            (max(bar.start_ns, strip.start_ns) - strip.start_ns) / per_cell,
+            (min(bar.start_ns + bar.length_ns, strip.end_ns) - strip.start_ns) / per_cell,
+        )
         for cell in range(int(low), min(int(high) + 1, space)):
             overlap = min(high, cell + 1) - max(low, cell)
             if overlap > 0:

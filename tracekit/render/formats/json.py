@@ -20,7 +20,7 @@ def write(result: Any, stream: TextIO, page: Page) -> None:
         stream: Where to write.
         page: Not used: JSON has no width.
     """
-    import orjson  # noqa: PLC0415  (only when asked)
+    import orjson
 
     value = {"schema": type(result).SCHEMA, **_object(plain(result))}
     stream.write(orjson.dumps(value, default=_exact, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode())
@@ -33,7 +33,7 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 def _exact(value: Any) -> Any:
-    import orjson  # noqa: PLC0415
+    import orjson
 
     if isinstance(value, Decimal):
         return orjson.Fragment(str(value).encode())

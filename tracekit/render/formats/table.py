@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from tracekit.render.document import Block, Column, Document, Facts, Heading, Notice, Strip, Table, Text, Tone
+from tracekit.render.document import Block, Document, Facts, Heading, Notice, Strip, Table, Text, Tone
 from tracekit.render.formats import Page
 from tracekit.render.layout import GAP, Fitted, fit, text_width
 from tracekit.render.strip import drawn, legend
@@ -85,7 +85,9 @@ def _table(table: Table, width: int) -> Iterator[Line]:
         fitted = fit(table, width)
         yield from _header(fitted)
         for row in fitted.rows:
-            yield _row(fitted, [(_bar(cell.share, space) if column.bar else text, cell.tone) for column, space, (text, cell) in fitted.along(row)])
+            yield _row(
+                fitted, [(_bar(cell.share, space) if column.bar else text, cell.tone) for column, space, (text, cell) in fitted.along(row)]
+            )
         if fitted.left_out:
             yield from _muted(f"not shown at this width: {', '.join(fitted.left_out)}", width)
     else:
@@ -142,10 +144,13 @@ def _strip(strip: Strip, width: int) -> Iterator[Line]:
 
 
 def _paint(lines: Iterator[Line], stream: TextIO) -> None:
-    from rich.console import Console  # noqa: PLC0415  (start-up time)
-    from rich.style import Style  # noqa: PLC0415
+    from rich.console import Console
+    from rich.style import Style
 
     console = Console(file=stream, force_terminal=True, color_system="standard", legacy_windows=False)
     styles = {tone: Style.parse(name) if name else Style.null() for tone, name in _STYLES.items()}
     for line in lines:
-        stream.write("".join(styles[tone].render(text, color_system=console._color_system) if text.strip() else text for text, tone in line).rstrip() + "\n")
+        stream.write(
+            "".join(styles[tone].render(text, color_system=console._color_system) if text.strip() else text for text, tone in line).rstrip()
+            + "\n"
+        )

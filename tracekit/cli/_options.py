@@ -1,0 +1,200 @@
+"""What the commands share: their options, reading a trace with progress, writing a result."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from tracekit.analysis import Analysis
+    from tracekit.render.document import Document
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FORMATS = ("table", "json", "csv", "md")
+_NARROWEST, _USUAL, _WIDEST = 40, 100, 200
+_PROGRESS_AFTER_S = 1.0
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where and how a result is written."""
+
+    format: str
+    path: Path | None
+    force: bool
+    width: int | None
+    colour: bool | None
+
+
+def trace_options(command: Command) -> Command:
+    """Add the options of a command that reads traces."""
+    for option in (
+        click.option("--taxonomy", type=click.Path(path_type=Path), metavar="FILE", help="Kernel classes of your own, before tracekit's."),
+        click.option("--step", "step_name", metavar="NAME", help="Annotation that marks a step.  [default: ProfilerStep#N]"),
+    ):
+        command = option(command)
+    return command
+
+
+def output_options(formats: tuple[str, ...] = FORMATS) -> Callable[[Command], Command]:
+    """Return what adds the options of a command that writes a result."""
+
+    def add(command: Command) -> Command:
+        for option in (
+            click.option("--color/--no-color", "colour", default=None, help="Colours.  [default: on a terminal]"),
+            click.option("--width", type=click.IntRange(_NARROWEST), metavar="N", help="Characters of a line.  [default: the terminal's]"),
+            click.option("--force", is_flag=True, help="Overwrite an existing output."),
+            click.option("-o", "--output", "path", type=click.Path(path_type=Path), metavar="FILE", help="Write there instead."),
+            click.option("--format", "format_", type=click.Choice(formats), help="[default: table, or what the output's suffix says]"),
+        ):
+            command = option(command)
+        return command
+
+    return add
+
+
+def output(given: dict[str, Any]) -> Output:
+    """Return the output that the options ask for, taken out of a command's arguments."""
+    path, format_ = given.pop("path"), given.pop("format_")
+    if format_ is None:
+        suffix = path.suffix.lower() if path else ""
+        format_ = {".json": "json", ".csv": "csv", ".md": "md", ".html": "html", ".sarif": "sarif"}.get(suffix, "table")
+    return Output(format_, path, given.pop("force"), given.pop("width"), given.pop("colour"))
+
+
+def open_analysis(path: str, step_name: str | None, taxonomy: Path | None) -> Analysis:
+    """Read a trace, with a progress bar on stderr where it takes long and somebody watches."""
+    from tracekit.analysis import analyze
+    from tracekit.kernels import load_taxonomy
+    from tracekit.reading import load
+
+    table = load_taxonomy(taxonomy) if taxonomy else None
+    with _progress(path) as tell:
+        return analyze(load(path, progress=tell), step_name=step_name, taxonomy=table)
+
+
+@contextlib.contextmanager
+def _progress(path: str) -> Iterator[Callable[[int, int], None] | None]:
+    if not sys.stderr.isatty():
+        yield None
+        return
+    begin, shown = time.monotonic(), False
+
+    def tell(done: int, total: int) -> None:
+        nonlocal shown
+        if time.monotonic() - begin > _PROGRESS_AFTER_S and total:
+            from tracekit.errors import escape_control
+
+            shown = True
+            cells = int(30 * min(done / total, 1.0))
+            sys.stderr.write(f"\r\x1b[Kreading {escape_control(path)[-40:]} {'█' * cells}{'░' * (30 - cells)} {100 * done // total} %")
+            sys.stderr.flush()
+
+    try:
+        yield tell
+    finally:
+        if shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def check_output(out: Output) -> None:
+    """Refuse an output that would be lost, before anything is read.
+
+    Raises:
+        OutputError: It exists and ``--force`` isn't given, or its folder doesn't exist.
+    """
+    from tracekit.errors import OutputError
+
+    if out.path is None:
+        return
+    if out.path.is_dir():
+        raise OutputError(str(out.path), "is a folder", "Name a file.")
+    if out.path.exists() and not out.force:
+        raise OutputError(str(out.path), "exists", "Give another name, or --force to overwrite it.")
+    if not out.path.resolve().parent.is_dir():
+        raise OutputError(str(out.path), "its folder doesn't exist", "Make the folder first.")
+
+
+def emit(out: Output, result: Any, view: Callable[[], Document]) -> None:
+    """Write a result: itself as JSON or CSV, its document as a table or Markdown. Notices of the former go to stderr."""
+    from tracekit.render import formats
+
+    module = formats.named(out.format)
+    if module.TAKES == "result":
+        text = _text(module, result, out)
+        for notice in getattr(result, "notices", ()):
+            say(notice)
+    else:
+        text = _text(module, view(), out)
+    write_text(out, text)
+
+
+def say(notice: str) -> None:
+    """Tell something on stderr."""
+    from tracekit.errors import escape_control
+
+    click.echo(f"note: {escape_control(notice)}", err=True)
+
+
+def _text(module: Any, what: Any, out: Output) -> str:
+    from tracekit.render.formats import Page
+
+    stream = io.StringIO()
+    module.write(what, stream, Page(_width(out), _colour(out)))
+    return stream.getvalue()
+
+
+def _width(out: Output) -> int:
+    if out.width:
+        return out.width
+    if out.path is None and sys.stdout.isatty():
+        return min(max(shutil.get_terminal_size((_USUAL, 24)).columns, _NARROWEST), _WIDEST)
+    return int(os.environ.get("COLUMNS", "0") or 0) or _USUAL if os.environ.get("COLUMNS", "").isdigit() else _USUAL
+
+
+def _colour(out: Output) -> bool:
+    if out.path is not None:
+        return False
+    if out.colour is not None:
+        return out.colour
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def write_text(out: Output, text: str) -> None:
+    """Write text to the output: beside it first and then renamed, so that a half-written file never stands in its place."""
+    if out.path is None:
+        sys.stdout.buffer.write(text.encode("utf-8", errors="backslashreplace"))
+        sys.stdout.buffer.flush()
+        return
+    write_file(out.path, text.encode("utf-8", errors="backslashreplace"))
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file beside its place and rename it.
+
+    Raises:
+        OutputError: It can't be written.
+    """
+    from tracekit.errors import OutputError
+
+    beside = path.with_name(f".{path.name[:100]}.{os.getpid()}.part")
+    try:
+        beside.write_bytes(data)
+        beside.replace(path)
+    except OSError as error:
+        raise OutputError(str(path), f"can't be written: {error.strerror or error}", "Check the folder and its permissions.") from error
+    finally:
+        with contextlib.suppress(OSError):
+            beside.unlink()

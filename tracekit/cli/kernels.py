@@ -1,0 +1,31 @@
+"""``tracekit kernels``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tracekit.cli._options import output_options, trace_options
+
+
+@click.command("kernels")
+@click.argument("trace")
+@click.option("--limit", type=click.IntRange(0), default=30, show_default=True, help="Rows of a table; 0 shows all.")
+@trace_options
+@output_options()
+def command(trace: str, step_name: str | None, taxonomy: Path | None, **given: Any) -> None:
+    """List GPU kernels, copies and sets by name, with class and occupancy.
+
+    Example: tracekit kernels sdpa_math.json.gz
+    """
+    from tracekit.analysis.kernels import kernel_table
+    from tracekit.cli._options import check_output, emit, open_analysis, output
+    from tracekit.render.views.kernels import view
+
+    out = output(given)
+    check_output(out)
+    analysis = open_analysis(trace, step_name, taxonomy)
+    result = kernel_table(analysis)
+    emit(out, result, lambda: view(result, limit=given["limit"]))

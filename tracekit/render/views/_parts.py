@@ -1,0 +1,60 @@
+"""What views share: columns, limits, kernel names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tracekit.kernels import short_name, short_names
+from tracekit.render.document import Cell, Column, Fit, Tone
+
+US = "µs"
+_SHARED_LIMIT = 2000  # names above which shortening by the whole set isn't worth its time
+
+
+def number(title: str, unit: str = "", priority: int = 9, *, drop: bool = True) -> Column:
+    """Return a column of numbers; the lower its priority the sooner it leaves a narrow page."""
+    return Column(title, unit, right=True, fit=Fit.DROP if drop else Fit.FIXED, priority=priority)
+
+
+def name_column(title: str, *, least: int = 20) -> Column:
+    """Return a column of names that are cut at their end."""
+    return Column(title, fit=Fit.SHRINK, least=least)
+
+
+def kernel_column(title: str = "kernel", *, least: int = 24) -> Column:
+    """Return a column of kernel names, shortened so that they stay distinct."""
+    return Column(title, fit=Fit.SHRINK, shorten=_kernels, least=least)
+
+
+def _kernels(names: Sequence[str], width: int) -> Mapping[str, str]:
+    return short_names(names, width)
+
+
+def bar(title: str = "") -> Column:
+    """Return a column of bars."""
+    return Column(title, bar=True, fit=Fit.DROP, priority=1)
+
+
+def limited(rows: Sequence[object], limit: int, what: str) -> tuple[int, str]:
+    """Return how many rows to show and the note on those left out."""
+    if not limit or len(rows) <= limit:
+        return len(rows), ""
+    return limit, f"{len(rows) - limit:,} more {what}; --limit 0 shows all"
+
+
+def change(delta: float, scale: float) -> Tone:
+    """Return the tone of a change of time: a change below a thousandth of the scale has none."""
+    if abs(delta) < 0.001 * scale:
+        return Tone.PLAIN
+    return Tone.BAD if delta > 0 else Tone.GOOD
+
+
+def muted(text: str) -> Cell:
+    """Return a cell in the background."""
+    return Cell(text, Tone.MUTED)
+
+
+def kernels_text(names: Sequence[str], most: int = 2) -> str:
+    """Return short names of some kernels, the first few."""
+    shown = list(dict.fromkeys(short_name(name) for name in names))
+    return ", ".join(shown[:most]) + (f" + {len(shown) - most}" if len(shown) > most else "")

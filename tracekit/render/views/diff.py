@@ -1,0 +1,196 @@
+"""What changed between two traces."""
+
+from __future__ import annotations
+
+from tracekit.diff.result import Diff, LedgerRow, Quantity
+from tracekit.render.document import Builder, Cell, Column, Document, Fit, Heading, Table, Text, Tone
+from tracekit.render.views._parts import US, change, kernels_text, limited, name_column, number
+from tracekit.render.views.summary import IDLE_WORDS
+from tracekit.units import count_text, plural, us_text
+
+_TINY = 0.0005  # of the step time: a row that changes less than this on both sides is noise on the page
+
+
+def view(result: Diff, *, limit: int = 15) -> Document:
+    """Return the document: the sentences, the step, and the three ledgers."""
+    page = Builder(title=f"{result.a.label} → {result.b.label}")
+    page.add(Heading(f"{result.a.label} → {result.b.label}", 1))
+    page.add(*(Text(text, Tone.STRONG if i == 0 else Tone.PLAIN) for i, text in enumerate(result.summary)))
+    page.table(
+        f"A step: {plural(result.a.steps, 'step')} of {result.a.label}, {plural(result.b.steps, 'step')} of {result.b.label}", _step(result)
+    )
+    page.table("GPU time per step", _gpu(result, limit))
+    page.table("GPU idle time per step, by what the launching thread was doing", _idle(result, limit))
+    page.table("CPU self time per step", _cpu(result, limit))
+    return page.document(result.notices)
+
+
+def _scale(result: Diff) -> float:
+    return max(result.step.wall_ns.a, result.step.wall_ns.b, 1.0)
+
+
+def _step(result: Diff) -> Table:
+    columns = (
+        Column("mean of"),
+        number("A", US, drop=False),
+        number("B", US, drop=False),
+        number("B - A", US, drop=False),
+        number("B / A", "×", 7),
+        number("95 % band of B - A", US, 5),
+        Column("more than noise", fit=Fit.DROP, priority=6),
+        number("median A", US, 3),
+        number("median B", US, 2),
+    )
+    step = result.step
+    names = (
+        ("step time", step.wall_ns),
+        ("= GPU busy", step.gpu_busy_ns),
+        ("+ GPU idle", step.gpu_idle_ns),
+        ("host time", step.host_ns),
+        ("GPU sum", step.gpu_ns),
+    )
+    return Table(
+        columns, tuple(_quantity(name, one, _scale(result)) for name, one in names), f"A is {result.a.label}, B is {result.b.label}"
+    )
+
+
+def _quantity(name: str, one: Quantity, scale: float) -> tuple[Cell, ...]:
+    band = "" if one.low is None or one.high is None else f"{us_text(one.low, signed=True)} … {us_text(one.high, signed=True)}"
+    tone = change(one.delta, scale) if one.significant is not False else Tone.PLAIN
+    return (
+        Cell(name),
+        Cell(us_text(one.a)),
+        Cell(us_text(one.b)),
+        Cell(us_text(one.delta, signed=True), tone),
+        Cell("" if one.ratio is None else f"{one.ratio:,.3g}"),
+        Cell(band),
+        Cell({True: "yes", False: "no", None: "can't tell"}[one.significant]),
+        Cell(us_text(one.a_median)),
+        Cell(us_text(one.b_median)),
+    )
+
+
+def _gpu(result: Diff, limit: int) -> Table:
+    scale = _scale(result)
+    columns = (
+        Column("where", fit=Fit.SHRINK, least=16),
+        Column("stage, class", fit=Fit.SHRINK, least=10),
+        number("A", US, 8),
+        number("B", US, 8),
+        number("B - A", US, drop=False),
+        number("events A", priority=6),
+        number("events B", priority=6),
+        Column("cause", fit=Fit.SHRINK, least=14),
+        Column("kernels A", fit=Fit.DROP, priority=2),
+        Column("kernels B", fit=Fit.DROP, priority=3),
+        number("match", "%", 1),
+    )
+    rows = [row for row in result.rows if max(abs(row.delta_ns), 0) >= _TINY * scale] or list(result.rows[:3])
+    count, note = limited(rows, limit, "rows")
+    left = sum(row.delta_ns for row in result.rows) - sum(row.delta_ns for row in rows[:count])
+    hidden = len(result.rows) - min(count, len(rows))
+    table = [_ledger(row, scale) for row in rows[:count]]
+    if hidden:
+        table.append(_other(f"{plural(hidden, 'more row')}", left, len(columns)))
+    table.append(_total(result.step.gpu_busy_ns, "GPU busy", len(columns)))
+    return Table(columns, tuple(table), note)
+
+
+def _ledger(row: LedgerRow, scale: float) -> tuple[Cell, ...]:
+    what = f"{row.stage}, {row.class_}" if row.stage else row.class_
+    return (
+        Cell(row.region),
+        Cell("" if row.match == "overlap" else what),
+        Cell(us_text(row.a_ns) if row.a_ns else ""),
+        Cell(us_text(row.b_ns) if row.b_ns else ""),
+        Cell(us_text(row.delta_ns, signed=True), change(row.delta_ns, scale)),
+        Cell(count_text(round(row.a_count, 2)) if row.a_count else ""),
+        Cell(count_text(round(row.b_count, 2)) if row.b_count else ""),
+        Cell(row.cause or {"only_a": "only in A", "only_b": "only in B"}.get(row.match, "")),
+        Cell(kernels_text(row.a_kernels, 1)),
+        Cell(kernels_text(row.b_kernels, 1)),
+        Cell("" if row.match != "matched" else f"{100 * row.confidence:.0f}"),
+    )
+
+
+def _other(text: str, delta: float, width: int) -> tuple[Cell, ...]:
+    return (
+        Cell(text, Tone.MUTED),
+        Cell(""),
+        Cell(""),
+        Cell(""),
+        Cell(us_text(delta, signed=True), Tone.MUTED),
+        *(Cell("") for _ in range(width - 5)),
+    )
+
+
+def _total(one: Quantity, name: str, width: int) -> tuple[Cell, ...]:
+    cells = (
+        Cell(name, Tone.STRONG),
+        Cell(""),
+        Cell(us_text(one.a), Tone.STRONG),
+        Cell(us_text(one.b), Tone.STRONG),
+        Cell(us_text(one.delta, signed=True), Tone.STRONG),
+    )
+    return (*cells, *(Cell("") for _ in range(width - 5)))
+
+
+def _idle(result: Diff, limit: int) -> Table:
+    scale = _scale(result)
+    columns = (
+        Column("while", fit=Fit.SHRINK, least=16),
+        name_column("named", least=16),
+        number("A", US, 8),
+        number("B", US, 8),
+        number("B - A", US, drop=False),
+    )
+    rows = [row for row in result.idle_rows if abs(row.delta_ns) >= _TINY * scale] or list(result.idle_rows[:2])
+    count, note = limited(rows, limit, "causes")
+    table = [
+        (
+            Cell(IDLE_WORDS.get(row.kind, row.kind)),
+            Cell(row.name),
+            Cell(us_text(row.a_ns) if row.a_ns else ""),
+            Cell(us_text(row.b_ns) if row.b_ns else ""),
+            Cell(us_text(row.delta_ns, signed=True), change(row.delta_ns, scale)),
+        )
+        for row in rows[:count]
+    ]
+    hidden = len(result.idle_rows) - min(count, len(rows))
+    if hidden:
+        left = sum(row.delta_ns for row in result.idle_rows) - sum(row.delta_ns for row in rows[:count])
+        table.append(_other(f"{plural(hidden, 'more cause')}", left, len(columns)))  # type: ignore[arg-type]
+    table.append(_total(result.step.gpu_idle_ns, "GPU idle", len(columns)))  # type: ignore[arg-type]
+    return Table(columns, tuple(table), note)
+
+
+def _cpu(result: Diff, limit: int) -> Table:
+    scale = _scale(result)
+    columns = (
+        name_column("op or call", least=24),
+        Column("kind", fit=Fit.DROP, priority=2),
+        number("A", US, 8),
+        number("B", US, 8),
+        number("B - A", US, drop=False),
+        number("calls A", priority=5),
+        number("calls B", priority=5),
+        number("opaque A", US, 3),
+        number("opaque B", US, 4),
+    )
+    rows = [row for row in result.cpu_rows if abs(row.delta_ns) >= _TINY * scale]
+    count, note = limited(rows, limit, "ops and calls")
+    table = tuple(
+        (
+            Cell(row.name),
+            Cell(row.kind),
+            Cell(us_text(row.a_ns) if row.a_ns else ""),
+            Cell(us_text(row.b_ns) if row.b_ns else ""),
+            Cell(us_text(row.delta_ns, signed=True), change(row.delta_ns, scale)),
+            Cell(count_text(round(row.a_count, 2)) if row.a_count else ""),
+            Cell(count_text(round(row.b_count, 2)) if row.b_count else ""),
+            Cell(us_text(row.a_opaque_ns) if row.a_opaque_ns else ""),
+            Cell(us_text(row.b_opaque_ns) if row.b_opaque_ns else ""),
+        )
+        for row in rows[:count]
+    )
+    return Table(columns, table, note, "no op or call changed by as much as a row shows")
