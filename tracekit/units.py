@@ -40,9 +40,9 @@ def us_text(ns: float, *, signed: bool = False) -> str:
 
 
 def pct_text(share: float, *, signed: bool = False) -> str:
-    """Return a share (0.25) as per cent (``25 %``), with one decimal below 10 %."""
+    """Return a share (0.25) as per cent (``25 %``), with one decimal below 10 % and just below 100 %."""
     value = share * 100.0
-    return f"{value:{'+' if signed else ''},.{1 if abs(value) < 9.95 else 0}f} %"
+    return f"{value:{'+' if signed else ''},.{1 if abs(value) < 9.95 or 99 < abs(value) < 100 else 0}f} %"
 
 
 def ratio_text(ratio: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tracekit.diff.result import Diff, LedgerRow, Quantity
-from tracekit.render.document import Builder, Cell, Column, Document, Fit, Heading, Table, Text, Tone
+from tracekit.render.document import Builder, Cell, Column, Document, Fit, Heading, Table, Text, Tone, cut_start
 from tracekit.render.views._parts import US, change, kernels_text, limited, name_column, number
 from tracekit.render.views.summary import IDLE_WORDS
 from tracekit.units import count_text, plural, us_text
@@ -73,14 +73,15 @@ def _quantity(name: str, one: Quantity, scale: float) -> tuple[Cell, ...]:
 def _gpu(result: Diff, limit: int) -> Table:
     scale = _scale(result)
     columns = (
-        Column("where", fit=Fit.SHRINK, least=16),
-        Column("stage, class", fit=Fit.SHRINK, least=10),
+        Column("where", fit=Fit.SHRINK, least=17, shorten=cut_start),
+        Column("stage", fit=Fit.DROP, priority=9),
+        Column("class", fit=Fit.DROP, priority=4),
         number("A", US, 8),
         number("B", US, 8),
         number("B - A", US, drop=False),
-        number("events A", priority=6),
-        number("events B", priority=6),
-        Column("cause", fit=Fit.SHRINK, least=14),
+        number("events A", priority=5),
+        number("events B", priority=5),
+        Column("cause", fit=Fit.SHRINK, least=20),
         Column("kernels A", fit=Fit.DROP, priority=2),
         Column("kernels B", fit=Fit.DROP, priority=3),
         number("match", "%", 1),
@@ -91,16 +92,16 @@ def _gpu(result: Diff, limit: int) -> Table:
     hidden = len(result.rows) - min(count, len(rows))
     table = [_ledger(row, scale) for row in rows[:count]]
     if hidden:
-        table.append(_other(f"{plural(hidden, 'more row')}", left, len(columns)))
-    table.append(_total(result.step.gpu_busy_ns, "GPU busy", len(columns)))
+        table.append(_other(plural(hidden, "more row"), left, 4, len(columns) - 6))
+    table.append(_total(result.step.gpu_busy_ns, "GPU busy", 2, len(columns) - 6))
     return Table(columns, tuple(table), note)
 
 
 def _ledger(row: LedgerRow, scale: float) -> tuple[Cell, ...]:
-    what = f"{row.stage}, {row.class_}" if row.stage else row.class_
     return (
         Cell(row.region),
-        Cell("" if row.match == "overlap" else what),
+        Cell(row.stage or ""),
+        Cell("" if row.match == "overlap" else row.class_),
         Cell(us_text(row.a_ns) if row.a_ns else ""),
         Cell(us_text(row.b_ns) if row.b_ns else ""),
         Cell(us_text(row.delta_ns, signed=True), change(row.delta_ns, scale)),
@@ -124,15 +125,10 @@ def _other(text: str, delta: float, width: int) -> tuple[Cell, ...]:
     )
 
 
-def _total(one: Quantity, name: str, width: int) -> tuple[Cell, ...]:
-    cells = (
-        Cell(name, Tone.STRONG),
-        Cell(""),
-        Cell(us_text(one.a), Tone.STRONG),
-        Cell(us_text(one.b), Tone.STRONG),
-        Cell(us_text(one.delta, signed=True), Tone.STRONG),
-    )
-    return (*cells, *(Cell("") for _ in range(width - 5)))
+def _total(one: Quantity, name: str, before: int, after: int) -> tuple[Cell, ...]:
+    """Return the row of the sum, with so many empty fields between its name and its first number, and after its last."""
+    numbers = (us_text(one.a), us_text(one.b), us_text(one.delta, signed=True))
+    return (Cell(name, Tone.STRONG), *_blank(before), *(Cell(text, Tone.STRONG) for text in numbers), *_blank(after))
 
 
 def _idle(result: Diff, limit: int) -> Table:
@@ -146,7 +142,7 @@ def _idle(result: Diff, limit: int) -> Table:
     )
     rows = [row for row in result.idle_rows if abs(row.delta_ns) >= _TINY * scale] or list(result.idle_rows[:2])
     count, note = limited(rows, limit, "causes")
-    table = [
+    table: list[tuple[Cell, ...]] = [
         (
             Cell(IDLE_WORDS.get(row.kind, row.kind)),
             Cell(row.name),
@@ -159,8 +155,8 @@ def _idle(result: Diff, limit: int) -> Table:
     hidden = len(result.idle_rows) - min(count, len(rows))
     if hidden:
         left = sum(row.delta_ns for row in result.idle_rows) - sum(row.delta_ns for row in rows[:count])
-        table.append(_other(f"{plural(hidden, 'more cause')}", left, len(columns)))  # type: ignore[arg-type]
-    table.append(_total(result.step.gpu_idle_ns, "GPU idle", len(columns)))  # type: ignore[arg-type]
+        table.append(_other(plural(hidden, "more cause"), left, 3, 0))
+    table.append(_total(result.step.gpu_idle_ns, "GPU idle", 1, 0))
     return Table(columns, tuple(table), note)
 
 
