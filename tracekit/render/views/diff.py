@@ -114,15 +114,13 @@ def _ledger(row: LedgerRow, scale: float) -> tuple[Cell, ...]:
     )
 
 
-def _other(text: str, delta: float, width: int) -> tuple[Cell, ...]:
-    return (
-        Cell(text, Tone.MUTED),
-        Cell(""),
-        Cell(""),
-        Cell(""),
-        Cell(us_text(delta, signed=True), Tone.MUTED),
-        *(Cell("") for _ in range(width - 5)),
-    )
+def _other(text: str, delta: float, before: int, after: int) -> tuple[Cell, ...]:
+    """Return the row of what isn't shown, with so many empty fields before and after its difference."""
+    return (Cell(text, Tone.MUTED), *_blank(before), Cell(us_text(delta, signed=True), Tone.MUTED), *_blank(after))
+
+
+def _blank(count: int) -> tuple[Cell, ...]:
+    return tuple(Cell("") for _ in range(count))
 
 
 def _total(one: Quantity, name: str, before: int, after: int) -> tuple[Cell, ...]:

@@ -66,10 +66,8 @@ def _facts(result: Summary) -> list[tuple[str, str]]:
         if trace.profiler.get(key)
     ]
     recorded = f"; recorded {', '.join(options)}" if options else ""
-    facts.append((
-        "file",
-        f"{bytes_text(trace.bytes)}, {plural(result.read.events_kept, 'event')}, {plural(trace.host_threads, 'host thread')}, {ns_text(trace.span_ns)}{recorded}",
-    ))
+    size = f"{bytes_text(trace.bytes)}, {plural(result.read.events_kept, 'event')}, {plural(trace.host_threads, 'host thread')}"
+    facts.append(("file", f"{size}, {ns_text(trace.span_ns)}{recorded}"))
     return facts
 
 
