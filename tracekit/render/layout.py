@@ -76,7 +76,7 @@ def fit(table: Table, width: int) -> Fitted:
     fields = [_field_texts(column, [row[i] for row in table.rows], space) for i, column, space in zip(keep, columns, widths, strict=True)]
     rows = tuple(tuple((texts[r], row[i]) for texts, i in zip(fields, keep, strict=True)) for r, row in enumerate(table.rows))
     titles = tuple(_wrapped(shown(column.title), space) for column, space in zip(columns, widths, strict=True))
-    gone = tuple(column.title for i, column in enumerate(table.columns) if i not in keep)
+    gone = tuple(column.title for i, column in enumerate(table.columns) if i not in keep and column.title)
     return Fitted(columns, tuple(widths), titles, rows, gone)
 
 

@@ -55,4 +55,5 @@ def _row(row: KernelRow, total: int) -> tuple[Cell, ...]:
 def _occupancy(row: KernelRow) -> str:
     if row.occupancy_pct is None:
         return ""
-    return f"{row.occupancy_pct:.3g}" + ("*" if row.occupancy_source == "computed" else "")
+    text = f"{row.occupancy_pct:.3g}" if row.occupancy_pct >= 1 else "< 1"
+    return text + ("*" if row.occupancy_source == "computed" else "")
