@@ -185,5 +185,6 @@ def test_ledgers_of_public_pairs_balance(a: str, b: str) -> None:
 def test_the_shared_pair_of_other_step_counts_is_per_step() -> None:
     """3 steps against 6 with a gemm 4 % faster and one extra kernel once: not 103 % slower."""
     diff = balanced(compare(SHARED / "cases" / "59-diff-step-count-a.json", SHARED / "cases" / "59-diff-step-count-b.json"))
-    assert diff.step.gpu_ns.a == 100_000
-    assert diff.step.gpu_ns.b < 100_000
+    (gemm,) = [row for row in diff.rows if row.a_kernels == ("larch_gemm",)]
+    assert (gemm.a_ns, gemm.b_ns) == (100_000, 96_000)
+    assert diff.step.gpu_ns.significant is False
