@@ -59,7 +59,7 @@ def analysed(found: list[dict[str, object]]) -> Analysis:
 
 def facts(diff: Diff) -> list[tuple[object, ...]]:
     rows = [(row.region, row.stage, row.class_, round(row.a_ns, 6), round(row.b_ns, 6), row.a_count, row.b_count) for row in diff.rows]
-    return sorted(rows, key=str) + [(diff.step.wall_ns.a, diff.step.wall_ns.b)]
+    return [*sorted(rows, key=str), (diff.step.wall_ns.a, diff.step.wall_ns.b)]
 
 
 @settings(max_examples=80, deadline=None)
@@ -74,8 +74,8 @@ def test_everything_adds_up(found: list[dict[str, object]]) -> None:
     assert all(0 <= busy <= gpu.sum_ns for busy in gpu.busy_ns_by_device.values())
     for step in summary.steps:
         assert step.gpu_busy_ns + step.gpu_idle_ns == step.wall_ns
-        assert 0 <= step.gpu_busy_ns
-        assert 0 <= step.gpu_idle_ns
+        assert step.gpu_busy_ns >= 0
+        assert step.gpu_idle_ns >= 0
     assert sum(row.ns for row in summary.idle) == sum(step.gpu_idle_ns for step in summary.steps)
     assert sum(row.ns for row in summary.classes) == gpu.sum_ns
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, TextIO, get_args, get_origin, get_type_hints
 
+from tracekit.errors import escape_control
 from tracekit.render.formats import Page
 from tracekit.render.plain import plain, written
 
@@ -23,7 +24,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def write(result: Any, stream: TextIO, page: Page) -> None:
     """Write a result's main list.
 
-    A text that a spreadsheet would take for a formula gets a leading apostrophe: names come from the trace, and a trace can come from anywhere.
+    Control characters are written as escapes, since CSV ends up on terminals too. A text that a spreadsheet would take for a formula gets a leading apostrophe: names come from the trace, and a trace can come from anywhere.
 
     Args:
         result: A frozen dataclass with a tuple of dataclasses among its fields.
@@ -84,6 +85,7 @@ def _field(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
+        value = escape_control(value)
         return "'" + value if value.startswith(_FORMULA) else value
     if isinstance(value, Mapping):
         return _field("; ".join(f"{key}={_inner(item)}" for key, item in value.items()))
