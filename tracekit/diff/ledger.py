@@ -28,8 +28,10 @@ def _row(pair: Pair, a: SideData, b: SideData) -> LedgerRow:
     one = pair.b or pair.a
     assert one is not None
     a_ns, b_ns = _mean(pair.a, a), _mean(pair.b, b)
+    # The same name whichever side comes first: a diff the other way round has the same rows.
+    places = sorted({bundle.region for bundle in (pair.a, pair.b) if bundle})
     return LedgerRow(
-        region=one.region,
+        region=" | ".join(places),
         match="matched" if pair.a and pair.b else "only_a" if pair.a else "only_b",
         stage=one.stage,
         class_=one.class_,

@@ -24,7 +24,8 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def write(result: Any, stream: TextIO, page: Page) -> None:
     """Write a result's main list.
 
-    Control characters are written as escapes, since CSV ends up on terminals too. A text that a spreadsheet would take for a formula gets a leading apostrophe: names come from the trace, and a trace can come from anywhere.
+    Control characters are written as escapes, since CSV ends up on terminals too.
+    A text that a spreadsheet would take for a formula gets a leading apostrophe: names come from the trace, and a trace can come from anywhere.
 
     Args:
         result: A frozen dataclass with a tuple of dataclasses among its fields.
