@@ -67,8 +67,6 @@ def _has(side: SideData, op: str) -> bool:
 
 
 def _alone(one: Bundle, side: SideData) -> str:
-    if one.stage == "cast":
-        return "casts between number formats"
     if one.stage == "copy":
         out_of_place = any("masked_fill out of place" in note for region in side.regions for note in region.notes)
         return "the clone that masked_fill makes out of place" if out_of_place and one.class_.startswith("memcpy") else "copies"

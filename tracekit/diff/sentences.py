@@ -122,7 +122,7 @@ _STAGES = {
     "scale": "scaling",
     "mask": "masking",
     "softmax": "softmax",
-    "cast": "casts",
+    "cast": "casts between number formats",
     "copy": "copies",
     "fused": "fused attention",
     "other": "other attention work",

@@ -81,7 +81,7 @@ def step_samples(analysis: Analysis, name: str) -> Samples:
         return np.bincount(links.slice_step[mine], minlength=k).astype(np.float64)
     mine = links.step >= 0
     if name == "gpu_us":
-        return np.bincount(links.step[mine], weights=work.dur_ns[mine] / 1000.0, minlength=k)
+        return np.bincount(links.step[mine], weights=work.dur_ns[mine] / 1000.0, minlength=k).astype(np.float64)
     kinds = {"kernels": KERNEL, "memcpys": MEMCPY, "memsets": MEMSET}
     if name in kinds:
         mine = mine & (work.kind == kinds[name])

@@ -48,7 +48,7 @@ def all_rules() -> dict[str, RuleModule]:
     found: dict[str, RuleModule] = {}
     for info in sorted(pkgutil.iter_modules(rules.__path__), key=lambda one: one.name):
         if info.name.startswith("tk"):
-            module: RuleModule = importlib.import_module(f"{rules.__name__}.{info.name}")  # type: ignore[assignment]
+            module: RuleModule = importlib.import_module(f"{rules.__name__}.{info.name}")
             found[module.RULE.code] = module
     return found
 

@@ -47,7 +47,7 @@ def plain(value: Any, *, ns: bool = False) -> Plain:
         return value.name.lower()
     if isinstance(value, (Integral, float)):
         return _number(value, ns)
-    if is_dataclass(value):
+    if is_dataclass(value) and not isinstance(value, type):
         return {key: plain(getattr(value, name), ns=is_ns or (ns and inherits)) for name, key, is_ns, inherits in written(type(value))}
     if isinstance(value, Mapping):
         return dict(_item(key, item, ns) for key, item in value.items())
