@@ -7,6 +7,7 @@ from functools import cached_property
 
 from tracekit.analysis.host import Host, host_time
 from tracekit.analysis.idle import Idle, idle_time
+from tracekit.analysis.replay import Replay
 from tracekit.analysis.summary import Summary, summarize
 from tracekit.analysis.windows import Windows, step_windows
 from tracekit.analysis.work import Work, gpu_work
@@ -66,6 +67,11 @@ class Analysis:
     def host(self) -> Host:
         """Opaque and exposed host time."""
         return host_time(self.trace, self.links, self.idle)
+
+    @cached_property
+    def replay(self) -> Replay:
+        """The launch queue, to try changes on."""
+        return Replay(self)
 
     @cached_property
     def attention(self) -> Regions:

@@ -52,7 +52,7 @@ def verdict(analysis: Analysis) -> Verdict:
         return Verdict(Bound.UNKNOWN, "No step has a duration, so the trace can't tell what they wait for.")
     dur = idle.dur_ns
     share = float(dur.sum()) / wall
-    comm = _exposed_communication(analysis) / wall
+    comm = exposed_communication_ns(analysis) / wall
     busy = pct_text(1.0 - share)
     if comm > max(IDLE_SHARE, share):
         text = f"Communication that no computation hides takes {pct_text(comm)} of the step time (GPU busy {busy})."
@@ -90,7 +90,7 @@ def _worst(analysis: Analysis, mine: np.ndarray[tuple[int, ...], np.dtype[np.boo
     return [(analysis.trace.strings[ids[i]], int(time[i])) for i in np.argsort(-time, kind="stable")]
 
 
-def _exposed_communication(analysis: Analysis) -> int:
+def exposed_communication_ns(analysis: Analysis) -> int:
     """Return the ns within the steps in which the device communicates and computes nothing."""
     work, windows = analysis.work, analysis.windows
     on = work.device == windows.device

@@ -7,6 +7,21 @@ from typing import ClassVar
 
 
 @dataclass(frozen=True)
+class Rule:
+    """A rule.
+
+    Attributes:
+        code: ``TK101``; never used again for another.
+        name: Short name, ``out-of-place-copy``.
+        since: Version that brought it.
+    """
+
+    code: str
+    name: str
+    since: str
+
+
+@dataclass(frozen=True)
 class Evidence:
     """A slice that a finding is about; ``row`` is its row in the trace."""
 

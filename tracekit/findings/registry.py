@@ -6,29 +6,13 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from tracekit.analysis import Analysis
 from tracekit.analysis.notices import notices
 from tracekit.errors import OptionError
 from tracekit.findings import rules
-from tracekit.findings.finding import Finding, Findings
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A rule.
-
-    Attributes:
-        code: ``TK101``; never used again for another.
-        name: Short name, ``out-of-place-copy``.
-        since: Version that brought it.
-    """
-
-    code: str
-    name: str
-    since: str
+from tracekit.findings.finding import Finding, Findings, Rule
 
 
 class RuleModule(Protocol):

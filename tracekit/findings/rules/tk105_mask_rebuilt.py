@@ -1,0 +1,67 @@
+"""A mask that is built anew on every call.
+
+What it does
+    Finds attention calls in which a mask is made by ``ones``, ``tril`` or ``triu``.
+
+Why it matters
+    The mask is the same each time: the kernels and the launches that make it are wasted.
+
+Example
+    mask = torch.ones(n, n).tril() inside forward
+
+Instead
+    Build it once and keep it, or pass is_causal=True to a fused backend.
+
+When it stays silent
+    The mask is made outside the steps.
+
+Evidence
+    The kernels that make it.
+
+Cost and saving
+    GPU time of these kernels; the saving by replay without them and their ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tracekit.analysis import Analysis
+from tracekit.findings.finding import Finding, Rule
+from tracekit.findings.making import finding, launched, line_of, longest, of_class, per_step_ns, remove, steps
+from tracekit.units import plural
+
+RULE = Rule("TK105", "mask-rebuilt", "0.1.0")
+
+
+def check(analysis: Analysis) -> Iterator[Finding]:
+    """Yield a finding where masks are built inside the steps."""
+    links = analysis.links
+    builders = {"aten::tril", "aten::triu", "aten::tril_", "aten::triu_"}
+    mine, tops = np.zeros(len(analysis.work), dtype=bool), set()
+    for g in np.flatnonzero(
+        launched(analysis) & (links.op >= 0) & of_class(analysis, "elementwise", "elementwise.mask", "elementwise.fill")
+    ).tolist():
+        row = int(links.op[g])
+        for up in (row, *links.ancestors(row)):
+            if analysis.trace.name(up) in builders:
+                mine[g] = True
+                tops.add(up)
+    if not tops or int(mine.sum()) < steps(analysis):
+        return
+    calls = int(mine.sum()) / steps(analysis)
+    cost = per_step_ns(analysis, mine) + float(analysis.host.exposed_ns[sorted(tops)].sum()) / steps(analysis)
+    math = any(region.backend == "math" for region in analysis.attention.attention)
+    yield finding(
+        analysis,
+        RULE,
+        "the mask is built anew on every call",
+        f"{plural(calls, 'mask')} a step made by tril or triu{' inside the math backend' if math else ''}{line_of(analysis, min(tops))}.",
+        "The same mask is made again and again; the launches cost the host time as well.",
+        "Use a fused backend with is_causal=True: it needs no mask." if math else "Make the mask once and keep it, or pass is_causal=True.",
+        longest(analysis, mine),
+        cost,
+        remove(analysis, mine, "without the kernels that build the mask", hosts=sorted(tops)),
+    )

@@ -1,0 +1,91 @@
+"""Waits of the host for the GPU inside a step.
+
+What it does
+    Finds calls that wait (``.item()``, a boolean index, a copy to the CPU, an explicit synchronize) inside the steps.
+
+Why it matters
+    After a wait the queue is empty: the GPU idles until the host has launched again.
+
+Example
+    if loss.item() > threshold: ...
+
+Instead
+    Keep the decision on the GPU, or look at the value once in many steps.
+
+When it stays silent
+    The wait stands outside the steps' ops and annotations, or the GPU hardly idles after it.
+
+Evidence
+    The waits, those with the longest idle time after them first.
+
+Cost and saving
+    Idle time of the GPU from the end of what the wait was for to the next event; the saving is at most that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.analysis import Analysis
+from tracekit.findings.finding import Finding, Rule, Saving
+from tracekit.findings.making import finding, line_of, names_above, step_ns, steps
+from tracekit.linking import Role, call_roles
+from tracekit.units import ns_text, plural
+
+RULE = Rule("TK302", "host-sync", "0.1.0")
+
+LEAST_SHARE = 0.005
+
+
+def check(analysis: Analysis) -> Iterator[Finding]:
+    """Yield a finding for each op that waits."""
+    trace, links = analysis.trace, analysis.links
+    slices = trace.slices
+    waits = np.flatnonzero((call_roles(trace) == Role.SYNC) & (links.slice_step >= 0) & (links.parent >= 0))
+    drained = _drained(analysis, waits)
+    groups: dict[str, list[int]] = {}
+    for row in waits.tolist():
+        names = [name for name in names_above(analysis, row)[1:] if name.startswith("aten::")]
+        if names:
+            groups.setdefault(names[-1], []).append(row)
+    step, count = step_ns(analysis), steps(analysis)
+    for op, rows in groups.items():
+        cost = sum(drained.get(row, 0) for row in rows) / count
+        if cost < LEAST_SHARE * step:
+            continue
+        rows.sort(key=lambda row: -drained.get(row, 0))
+        waiting = float(slices.dur_ns[rows].sum()) / count
+        yield finding(
+            analysis,
+            RULE,
+            f"{op} makes the host wait for the GPU",
+            f"{plural(len(rows) / count, 'wait')} a step, {ns_text(waiting)} of waiting; the GPU then idles for {ns_text(cost)} until new work arrives{line_of(analysis, rows[0])}.",
+            "Each wait drains the queue of launched work, and the GPU idles while the host fills it again.",
+            "Keep the value on the GPU (masks, torch.where, tensors as thresholds), or read it less often.",
+            rows,
+            cost,
+            Saving(0.3 * cost, 0.7 * cost, 1.1 * cost, "the idle time after the waits, less what the host needs to launch anyway"),
+        )
+
+
+def _drained(analysis: Analysis, waits: NDArray[np.int64]) -> dict[int, int]:
+    """Return the idle time that follows each wait: of the gap in which it ends."""
+    idle, slices = analysis.idle, analysis.trace.slices
+    if not len(idle.gap) or not len(waits):
+        return {}
+    _, first = np.unique(idle.gap, return_index=True)
+    starts = idle.start_ns[first]
+    lengths = np.add.reduceat(idle.dur_ns, first)
+    order = np.argsort(starts, kind="stable")
+    out = {}
+    ends = slices.end_ns[waits]
+    at = np.searchsorted(starts[order], ends, side="right") - 1
+    for row, end, place in zip(waits.tolist(), ends.tolist(), at.tolist(), strict=True):
+        if place >= 0:
+            gap = order[place]
+            if starts[gap] <= end <= starts[gap] + lengths[gap]:
+                out[row] = int(starts[gap] + lengths[gap] - max(int(starts[gap]), int(slices.ts_ns[row])))
+    return out
