@@ -82,7 +82,8 @@ class Repair(Enum):
 
     TRUNCATED = "truncated"  # the file ends before its JSON does; what was whole is kept
     UNCLOSED = "unclosed"  # the closing bracket was never written
-    TRAILING_COMMA = "trailing_comma"
+    TRAILING_COMMA = "trailing_comma"  # one too many, wherever it stands
+    MISSING_COMMA = "missing_comma"
     BAD_ESCAPE = "bad_escape"
     CONTROL_CHARACTER = "control_character"
     UNESCAPED_QUOTE = "unescaped_quote"

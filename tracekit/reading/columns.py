@@ -1,278 +1,274 @@
-"""Collects events and makes the trace's columns of them."""
+"""Makes the trace's columns of the rows that were read, and counts what became of each."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import heapq
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracekit.reading.categories import category_of
-from tracekit.reading.numbers import INT64_MAX, correlation_of, external_of, id_of, stream_of
-from tracekit.trace import ABSENT, GPU_WORK, Category, Drop, Marks, Place, Repair, Slices, Strings, Thread
+from tracekit.reading.numbers import INT64_MAX, UNKNOWN_STREAM, fold, id_of
+from tracekit.reading.rows import DROPS, EVENT_REPAIRS, MISSING, TEXT_ID, Rows, Thread, bit
+from tracekit.trace import ABSENT, GPU_WORK, Category, Drop, Marks, Place, Repair, Slices, Strings
+from tracekit.trace import Thread as NamedThread
 
-_IDS = (
-    Category.CPU_OP,
-    Category.RUNTIME,
-    Category.DRIVER,
-    *GPU_WORK,
-    Category.SYNC,
-    Category.OVERHEAD,
-    Category.OTHER,
-    Category.ACCELERATOR,
-)
-WANTS_IDS = frozenset(_IDS)
 _PLACES = 3  # first places kept of each reason
-_MARKS = {"s": "flows", "t": "flows", "f": "flows", "i": "instants", "I": "instants", "R": "instants", "C": "counters"}
-_ASYNC = {"b": "b", "e": "e", "n": "n", "S": "b", "F": "e", "T": "n", "p": "n"}
+_FLOWS, _INSTANTS, _COUNTERS, _ASYNCS = "stf", "iIR", "C", "benSFTp"
+_SAME = {"I": "i", "R": "i", "S": "b", "F": "e", "T": "n", "p": "n"}
+_NAMING = ("process_name", "process_labels", "thread_name")
+Bools = NDArray[np.bool_]
+Ints = NDArray[Any]
+
+
+def match_ends(rows: Rows) -> None:
+    """Give each B the duration up to its E (an E ends the latest B that is open on its row), and mark what has no partner."""
+    at = np.flatnonzero(np.isin(rows["phase"], (ord("B"), ord("E"))) & (rows["drop"] == 0))
+    if not len(at):
+        return
+    at = at[np.lexsort((at, rows["ts"][at], rows["thread"][at]))]
+    begins: list[int] = []
+    here = -1
+    phases, threads, times = rows["phase"][at].tolist(), rows["thread"][at].tolist(), rows["ts"][at].tolist()
+    start_of: dict[int, int] = {}
+    unmatched, unclosed = [], []
+    for row, phase, thread, ts in zip(at.tolist(), phases, threads, times, strict=True):
+        if thread != here:
+            unclosed += begins
+            begins, here = [], thread
+        if phase == ord("B"):
+            begins.append(row)
+            start_of[row] = ts
+        elif begins:
+            begun = begins.pop()
+            length = ts - start_of[begun]
+            if length > INT64_MAX - max(start_of[begun], 0):
+                rows["drop"][[begun, row]] = 1 + DROPS.index(Drop.TIME_OUT_OF_RANGE)
+            else:
+                rows["dur"][begun] = length
+        else:
+            unmatched.append(row)
+    rows["drop"][unmatched] = 1 + DROPS.index(Drop.UNMATCHED_END)
+    rows["repairs"][unclosed + begins] |= bit(Repair.UNCLOSED_BEGIN)
 
 
 @dataclass(frozen=True)
-class Event:
-    """One event as the scanners hand it over.
+class Counts:
+    """The log's numbers."""
 
-    Attributes:
-        phase: Its phase character.
-        name, category: As in the file.
-        pid, tid: Ints or strings.
-        ts_ns: Start; None where there is no usable one.
-        dur_ns: Duration; None where there is none.
-        id: Raw id.
-        args: The args that become columns, parsed; None where there are none.
-        args_at, args_len: Where the whole args object stands.
-        at: Offset of the event.
-    """
-
-    phase: str
-    name: str
-    category: str
-    pid: int | str
-    tid: int | str
-    ts_ns: int | None
-    dur_ns: int | None
-    id: Any
-    args: Mapping[str, Any] | None
-    args_at: int
-    args_len: int
-    at: int
+    in_file: int
+    kept: int
+    dropped: dict[Drop, int]
+    repaired: dict[Repair, int]
+    places: list[tuple[Drop | Repair, int]]
+    phases: dict[str, int]
 
 
-@dataclass
+def count(rows: Rows) -> Counts:
+    """Count rows by fate."""
+    fate = np.bincount(rows["drop"], minlength=1 + len(DROPS))
+    dropped = {reason: int(n) for reason, n in zip(DROPS, fate[1:], strict=True) if n}
+    kept = rows["drop"] == 0
+    phases = np.bincount(rows["phase"][kept], minlength=256)
+    repaired: dict[Repair, int] = {}
+    places: list[tuple[Drop | Repair, int]] = []
+    mended = np.flatnonzero(rows["repairs"])
+    bits = rows["repairs"][mended]
+    for repair in EVENT_REPAIRS:
+        hit = mended[(bits & bit(repair)) > 0]
+        if len(hit):
+            repaired[repair] = len(hit)
+            places += [(repair, int(at)) for at in rows["at"][hit[:_PLACES]]]
+    lost = np.flatnonzero(~kept)
+    for reason in dropped:
+        hit = lost[rows["drop"][lost] == 1 + DROPS.index(reason)]
+        places += [(reason, int(at)) for at in rows["at"][hit[:_PLACES]]]
+    by_phase = {chr(int(code)): int(phases[code]) for code in np.flatnonzero(phases)}
+    return Counts(len(rows), int(fate[0]), dropped, repaired, places, by_phase)
+
+
+def first_places(places: Sequence[tuple[Drop | Repair, int]], excerpt: Callable[[int], str]) -> tuple[Place, ...]:
+    """Return the first few places of each reason, in the file's order."""
+    by_reason: dict[Drop | Repair, list[int]] = {}
+    for reason, at in places:
+        by_reason.setdefault(reason, []).append(at)
+    picked = [Place(reason, at, excerpt(at)) for reason, found in by_reason.items() for at in heapq.nsmallest(_PLACES, found)]
+    return tuple(sorted(picked, key=lambda place: (place.offset_bytes, place.reason.value)))
+
+
+@dataclass(frozen=True)
 class Columns:
-    """What was read so far."""
+    """The trace's parts that are made of events."""
 
-    strings: dict[str, int] = field(default_factory=dict)
-    threads: dict[tuple[int | str, int | str], int] = field(default_factory=dict)
-    slices: list[tuple[int, int, int, int, int, int, int, int, int, int, int, int]] = field(default_factory=list)
-    flows: list[tuple[int, ...]] = field(default_factory=list)
-    instants: list[tuple[int, ...]] = field(default_factory=list)
-    counters: list[tuple[int, ...]] = field(default_factory=list)
-    asyncs: list[tuple[int, ...]] = field(default_factory=list)
-    names: dict[tuple[Any, Any, str], str] = field(default_factory=dict)
-    open: dict[int, list[int]] = field(default_factory=dict)
-    ends: list[tuple[int, int, int, Event]] = field(default_factory=list)
-    in_file: int = 0
-    kept: int = 0
-    dropped: Counter[Drop] = field(default_factory=Counter)
-    repaired: Counter[Repair] = field(default_factory=Counter)
-    places: dict[Drop | Repair, list[Place]] = field(default_factory=dict)
-    phases: Counter[str] = field(default_factory=Counter)
-    categories: Counter[str] = field(default_factory=Counter)
-    text_ids: dict[str, int] = field(default_factory=dict)
-    begins: list[tuple[Event, int]] = field(default_factory=list)
+    slices: Slices
+    flows: Marks
+    instants: Marks
+    counters: Marks
+    asyncs: Marks
+    strings: Strings
+    threads: tuple[NamedThread, ...]
+    categories: dict[str, int]
 
-    # --- the log
 
-    def drop(self, reason: Drop, at: int, excerpt: str) -> None:
-        """Count an element that is lost."""
-        self.in_file += 1
-        self.dropped[reason] += 1
-        self._place(reason, at, excerpt)
+def to_columns(rows: Rows, strings: list[str], threads: list[Thread], parse_args: Callable[[int, int], Mapping[str, Any]]) -> Columns:
+    """Make columns of all rows.
 
-    def repair(self, reason: Repair, at: int, excerpt: str) -> None:
-        """Count a repair."""
-        self.repaired[reason] += 1
-        self._place(reason, at, excerpt)
+    Args:
+        rows: ``ROW[n]`` in the file's order.
+        strings, threads: What their ``name``, ``category`` and ``thread`` count in.
+        parse_args: Reads the args at an offset, of a length.
+    """
+    kept = rows["drop"] == 0
+    phase = rows["phase"]
+    is_slice = kept & ((phase == ord("X")) | (phase == ord("B")))
+    sets = (_FLOWS, _INSTANTS, _COUNTERS, _ASYNCS)
+    is_mark = [kept & np.isin(phase, [ord(one) for one in phases]) for phases in sets]
+    any_mark = np.logical_or.reduce(is_mark)
+    used = is_slice | any_mark
+    names = _thread_names(rows, kept, strings, threads, parse_args)
+    per_category = np.bincount(rows["category"][is_slice], minlength=len(strings))
+    raw = [int(one) for one in np.flatnonzero(per_category)]
+    kind = np.zeros(max(len(strings), 1), dtype=np.uint8)
+    kind[raw] = [category_of(strings[one]) for one in raw]
+    if raw and all(not strings[one].strip() for one in raw):
+        # torch without Kineto writes a list of ops without any category.
+        kind[raw] = Category.CPU_OP
+    string_order = _by_first_use(len(strings), [(rows["name"], used), (rows["category"], any_mark)])
+    thread_order = _by_first_use(len(threads), [(rows["thread"], used)])
+    renumber, rethread = _inverse(string_order, len(strings)), _inverse(thread_order, len(threads))
+    text_ids: dict[int, int] = {}
+    flows, instants, counters, asyncs = (_to_marks(rows, np.flatnonzero(one), renumber, rethread, text_ids) for one in is_mark)
+    return Columns(
+        _to_slices(rows, np.flatnonzero(is_slice), kind, renumber, rethread, threads),
+        flows,
+        instants,
+        counters,
+        asyncs,
+        Strings([strings[one] for one in string_order]),
+        tuple(names(*threads[one]) for one in thread_order),
+        {strings[one]: int(per_category[one]) for one in sorted(raw, key=strings.__getitem__)},
+    )
 
-    def _place(self, reason: Drop | Repair, at: int, excerpt: str) -> None:
-        known = self.places.setdefault(reason, [])
-        if len(known) < _PLACES:
-            known.append(Place(reason, at, excerpt))
 
-    # --- events
+def _by_first_use(size: int, uses: Sequence[tuple[Ints, Bools]]) -> list[int]:
+    """Return the ids in use, in the order of their first use: the same however the file was cut."""
+    first = np.full((len(uses), max(size, 1)), INT64_MAX, dtype=np.int64)
+    for line, (ids, wanted) in zip(first, uses, strict=True):
+        at = np.flatnonzero(wanted)[::-1]
+        line[ids[at]] = at  # backwards, so that the first use is written last
+    best = first.min(axis=0)
+    by = first.argmin(axis=0)
+    ids = np.flatnonzero(best < INT64_MAX)
+    return [int(one) for one in ids[np.lexsort((by[ids], best[ids]))]]
 
-    def string(self, text: str) -> int:
-        """Return the id of a name."""
-        return self.strings.setdefault(text, len(self.strings))
 
-    def thread(self, pid: int | str, tid: int | str) -> int:
-        """Return the index of a row."""
-        return self.threads.setdefault((pid, tid), len(self.threads))
+def _inverse(order: Sequence[int], size: int) -> NDArray[np.int32]:
+    out = np.full(max(size, 1), ABSENT, dtype=np.int32)
+    out[list(order)] = np.arange(len(order), dtype=np.int32)
+    return out
 
-    def add(self, event: Event) -> None:
-        """Take an event; its place in the file is the number of those before it."""
-        phase = event.phase
-        if phase == "X":
-            self._slice(event, event.dur_ns)
-        elif phase == "M":
-            self._keep(phase)
-            self._metadata(event)
-        elif phase in "BE":
-            # Matched when all are known: a file needn't be in order of time.
-            if self._timed(event):
-                self.begins.append((event, self.in_file))
-                self.in_file += 1
-        elif phase in _MARKS or phase in _ASYNC:
-            self._mark(event, getattr(self, _MARKS.get(phase, "asyncs")))
-        elif not phase:
-            self.drop(Drop.NO_PHASE, event.at, event.name[:60])
-        else:
-            self._keep(phase)
 
-    def _keep(self, phase: str) -> None:
-        self.in_file += 1
-        self.kept += 1
-        self.phases[phase] += 1
+def time_order(ts: NDArray[np.int64], dur: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the order by (start, longer first, place in the file).
 
-    def _timed(self, event: Event) -> bool:
-        if event.ts_ns is None:
-            self.drop(Drop.NO_TIME, event.at, event.name[:60])
-            return False
-        if not -INT64_MAX <= event.ts_ns <= INT64_MAX or (event.dur_ns or 0) > INT64_MAX - max(event.ts_ns, 0):
-            self.drop(Drop.TIME_OUT_OF_RANGE, event.at, event.name[:60])
-            return False
-        return True
+    Args:
+        ts, dur: int64[n] ns, in the file's order.
+    """
+    order = np.argsort(ts, kind="stable")
+    same = np.diff(ts[order]) == 0
+    if same.any():
+        tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+        rows = order[tied]
+        order[tied] = rows[np.lexsort((rows, -dur[rows], ts[rows]))]
+    return order
 
-    def _slice(self, event: Event, dur_ns: int | None) -> None:
-        if not self._timed(event):
-            return
-        if dur_ns is None:
-            self.repair(Repair.NO_DURATION, event.at, event.name[:60])
-        elif dur_ns < 0:
-            self.repair(Repair.NEGATIVE_DURATION, event.at, event.name[:60])
-        self.append(event, max(dur_ns or 0, 0), self.in_file)
-        self._keep("X")
 
-    def append(self, event: Event, dur_ns: int, index: int) -> None:
-        """Put a slice into the columns."""
-        category = category_of(event.category)
-        self.categories[event.category] += 1
-        args = event.args or {}
-        gpu = category in GPU_WORK
-        assert event.ts_ns is not None
-        self.slices.append((
-            event.ts_ns,
-            dur_ns,
-            self.string(event.name),
-            category,
-            self.thread(event.pid, event.tid),
-            stream_of(args.get("device", event.pid)) if gpu else ABSENT,
-            stream_of(args.get("stream", event.tid)) if gpu else ABSENT,
-            correlation_of(args.get("correlation")),
-            external_of(args.get("External id", args.get("external id"))),
-            event.args_at,
-            event.args_len,
-            index,
-        ))
+def _to_slices(rows: Rows, at: Ints, kind: Ints, renumber: Ints, rethread: Ints, threads: list[Thread]) -> Slices:
+    at = at[time_order(rows["ts"][at], rows["dur"][at])]
+    category = kind[rows["category"][at]]
+    gpu = np.isin(category, GPU_WORK)
+    thread = rows["thread"][at]
+    device = _row_ids(rows["device"][at], gpu, thread, [pid for pid, _ in threads])
+    device[device < ABSENT] = ABSENT
+    correlation, external = rows["correlation"][at], rows["external"][at]
+    # roctracer writes 0 where it doesn't know the correlation, others -1.
+    correlation[(correlation == MISSING) | (correlation == 0) | (correlation == UNKNOWN_STREAM)] = ABSENT
+    external[(external < ABSENT) | (external == 0)] = ABSENT
+    return Slices(
+        ts_ns=_frozen(rows["ts"][at]),
+        dur_ns=_frozen(rows["dur"][at]),
+        name=_frozen(renumber[rows["name"][at]]),
+        category=_frozen(category),
+        thread=_frozen(rethread[thread]),
+        device=_frozen(device),
+        stream=_frozen(_row_ids(rows["stream"][at], gpu, thread, [tid for _, tid in threads])),
+        correlation=_frozen(correlation),
+        external_id=_frozen(external),
+        args_at=_frozen(rows["args_at"][at]),
+        args_len=_frozen(rows["args_len"][at]),
+        index=_frozen(at),
+    )
 
-    def _mark(self, event: Event, marks: list[tuple[int, ...]]) -> None:
-        if not self._timed(event):
-            return
-        phase = {"I": "i", "R": "i"}.get(event.phase, _ASYNC.get(event.phase, event.phase))
-        marks.append((
-            event.ts_ns or 0,
-            self.string(event.name),
-            self.string(event.category),
-            ord(phase),
-            self.thread(event.pid, event.tid),
-            self._mark_id(event.id),
-            event.args_at,
-            event.args_len,
-            self.in_file,
-        ))
-        self._keep(event.phase)
 
-    def _mark_id(self, raw: Any) -> int:
-        found = id_of(raw)
-        if found == ABSENT and isinstance(raw, str) and raw:
-            # Text that is no number gets a number of its own, below those that files have.
-            return self.text_ids.setdefault(raw, -2 - len(self.text_ids))
-        return found
+def _row_ids(found: Ints, gpu: Bools, thread: Ints, raw: list[int | str]) -> Ints:
+    """Return the device or stream of each GPU event: its args', else the number of its row; -1 for all others."""
+    numbers = [id_of(one) for one in raw]
+    of_row = np.array([ABSENT if one is None else fold(one) for one in numbers] or [ABSENT], dtype=np.int64)
+    found = np.where(found == MISSING, of_row[thread], found)
+    found[~gpu | (found == UNKNOWN_STREAM)] = ABSENT
+    return found
 
-    def _metadata(self, event: Event) -> None:
-        args = event.args or {}
+
+def _to_marks(rows: Rows, at: Ints, renumber: Ints, rethread: Ints, text_ids: dict[int, int]) -> Marks:
+    same = np.arange(256, dtype=np.uint8)
+    for one, other in _SAME.items():
+        same[ord(one)] = ord(other)
+    ids = rows["correlation"][at]
+    ids[ids == MISSING] = ABSENT
+    for row in np.flatnonzero(rows["flags"][at] & TEXT_ID):
+        # Text that is no number gets a number of its own, below those that files have.
+        ids[row] = text_ids.setdefault(int(ids[row]), -2 - len(text_ids))
+    return Marks(
+        ts_ns=_frozen(rows["ts"][at]),
+        name=_frozen(renumber[rows["name"][at]]),
+        raw_category=_frozen(renumber[rows["category"][at]]),
+        phase=_frozen(same[rows["phase"][at]]),
+        thread=_frozen(rethread[rows["thread"][at]]),
+        id=_frozen(ids),
+        args_at=_frozen(rows["args_at"][at]),
+        args_len=_frozen(rows["args_len"][at]),
+        index=_frozen(at),
+    )
+
+
+def _thread_names(
+    rows: Rows, kept: Bools, strings: list[str], threads: list[Thread], parse_args: Callable[[int, int], Mapping[str, Any]]
+) -> Callable[[int | str, int | str], NamedThread]:
+    """Read the metadata events; return what makes a thread of its pid and tid."""
+    wanted = [i for i, text in enumerate(strings) if text in _NAMING]
+    at = np.flatnonzero(kept & (rows["phase"] == ord("M")) & np.isin(rows["name"], wanted))
+    names: dict[tuple[int | str, int | str | None, str], str] = {}
+    for row in rows[at]:
+        args = parse_args(int(row["args_at"]), int(row["args_len"])) if row["args_len"] > 0 else {}
         value = args.get("name", args.get("labels"))
-        if isinstance(value, str) and event.name in {"process_name", "process_labels", "thread_name"}:
-            tid = event.tid if event.name == "thread_name" else None
-            self.names.setdefault((event.pid, tid, event.name), value)
+        if isinstance(value, str):
+            pid, tid = threads[row["thread"]]
+            key = strings[row["name"]]
+            names.setdefault((pid, tid if key == "thread_name" else None, key), value)
 
-    # --- the result
+    def named(pid: int | str, tid: int | str) -> NamedThread:
+        name = names.get((pid, tid, "thread_name"), "")
+        if not name and isinstance(tid, int) and tid < 0:
+            # Kineto takes the sign off in metadata and flows, but not in slices.
+            name = names.get((pid, -tid, "thread_name"), "")
+        return NamedThread(pid, tid, name, names.get((pid, None, "process_name"), ""), names.get((pid, None, "process_labels"), ""))
 
-    def match_ends(self) -> None:
-        """Make slices of B and E events: an E ends the latest B that is open on its row."""
-        open_at: dict[tuple[int | str, int | str], list[tuple[Event, int]]] = {}
-        for event, index in sorted(self.begins, key=lambda one: (one[0].ts_ns, one[1])):
-            row = open_at.setdefault((event.pid, event.tid), [])
-            if event.phase == "B":
-                row.append((event, index))
-            elif row:
-                begun, at = row.pop()
-                assert event.ts_ns is not None
-                assert begun.ts_ns is not None
-                self.append(begun, event.ts_ns - begun.ts_ns, at)
-                self.kept += 2
-                self.phases["B"] += 1
-                self.phases["E"] += 1
-            else:
-                self.in_file -= 1  # counted when it came; drop counts it anew
-                self.drop(Drop.UNMATCHED_END, event.at, event.name[:60])
-        for row in open_at.values():
-            for event, index in row:
-                self.repair(Repair.UNCLOSED_BEGIN, event.at, event.name[:60])
-                self.append(event, 0, index)
-                self.kept += 1
-                self.phases["B"] += 1
-        self.begins.clear()
-
-    def to_slices(self) -> Slices:
-        """Return the slices, sorted."""
-        types = (np.int64, np.int64, np.int32, np.uint8, np.int32, np.int64, np.int64, np.int64, np.int64, np.int64, np.int32, np.int64)
-        columns = _columns(self.slices, types)
-        order = np.lexsort((columns[11], -columns[1], columns[0]))
-        return Slices(*(frozen(column[order]) for column in columns))
-
-    def to_marks(self, rows: Sequence[tuple[int, ...]]) -> Marks:
-        """Return marks, in the file's order."""
-        types = (np.int64, np.int32, np.int32, np.uint8, np.int32, np.int64, np.int64, np.int32, np.int64)
-        return Marks(*(frozen(column) for column in _columns(rows, types)))
-
-    def to_threads(self) -> tuple[Thread, ...]:
-        """Return the rows with their names."""
-        return tuple(
-            Thread(
-                pid,
-                tid,
-                self.names.get((pid, tid, "thread_name"), ""),
-                self.names.get((pid, None, "process_name"), ""),
-                self.names.get((pid, None, "process_labels"), ""),
-            )
-            for pid, tid in self.threads
-        )
-
-    def to_strings(self) -> Strings:
-        """Return the names."""
-        return Strings(tuple(self.strings))
+    return named
 
 
-def _columns(rows: Sequence[tuple[int, ...]], types: Sequence[type[np.generic]]) -> list[Any]:
-    if not rows:
-        return [np.empty(0, dtype=kind) for kind in types]
-    return [np.array(column, dtype=kind) for column, kind in zip(zip(*rows, strict=True), types, strict=True)]
-
-
-def frozen(array: Any) -> Any:
-    """Return the array, read-only."""
+def _frozen(array: Any) -> Any:
     array.flags.writeable = False
     return array

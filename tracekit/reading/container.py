@@ -1,160 +1,283 @@
-"""The file as bytes: plain, gzip or zip, told by its first bytes and never by its suffix."""
+"""The file as a stream of bytes: plain, gzip or zip, told by its first bytes and never by its suffix."""
 
 from __future__ import annotations
 
 import io
-import mmap
 import os
 import stat
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
-from isal import isal_zlib
+from isal import igzip_lib, isal_zlib
 
 from tracekit.errors import InputError
+from tracekit.reading.content import FileContent, KeptContent
 
 GZIP = b"\x1f\x8b"
 ZIP = b"PK\x03\x04"
-MOST_EXPANSION = 1100
-"""No deflate stream grows by more than 1032; a container may not claim to."""
+CHUNK_BYTES = 4 << 20
+MOST_EXPANSION = 250
+"""Deflate can grow 1032-fold, but traces grow 10- to 60-fold: what grows more, and past ``BOMB_BYTES``, is no trace."""
 
-MOST_BYTES = 64 << 30
-"""Decompressed bytes beyond which a file is refused: no machine that could use them would miss the message."""
-
-_PIECE = 4 << 20
+BOMB_BYTES = 256 << 20
+MOST_STDIN_ARCHIVE_BYTES = 1 << 30
+_FEED_BYTES = 16 << 10  # compressed bytes at a time: where the stream is damaged no more than what comes of these is lost
 Progress = Callable[[int, int], None]
 
 # What people hand over by mistake, by its first bytes.
+_TRACE = "Give the Chrome trace that torch.profiler exports."
 _OTHERS = (
-    (b"SQLite format 3\x00", "is an SQLite file (an Nsight Systems export?)", "Give the Chrome trace that torch.profiler exports."),
+    (b"SQLite format 3\x00", "is an SQLite file (an Nsight Systems export?)", _TRACE),
     (b"version https://git-lfs", "is a Git LFS pointer, not the file itself", "Fetch it with `git lfs pull`."),
     (b"\x28\xb5\x2f\xfd", "is compressed with zstd", "Unpack it first with `zstd -d`."),
     (b"BZh", "is compressed with bzip2", "Unpack it first with `bunzip2`."),
     (b"\xfd7zXZ\x00", "is compressed with xz", "Unpack it first with `unxz`."),
-    (b"\x89HDF", "is an HDF5 file", "Give the Chrome trace that torch.profiler exports."),
-    (b"PAR1", "is a Parquet file", "Give the Chrome trace that torch.profiler exports."),
-    (b"\x80\x04", "is a Python pickle (a memory snapshot?)", "Give the Chrome trace that torch.profiler exports."),
-    (b"\x80\x02", "is a Python pickle (a memory snapshot?)", "Give the Chrome trace that torch.profiler exports."),
-    (b"<!DOCTYPE", "is an HTML page", "Download the trace itself, not the page about it."),
+    (b"7z\xbc\xaf\x27\x1c", "is a 7z archive", "Unpack it first."),
+    (b"\x89HDF", "is an HDF5 file", _TRACE),
+    (b"PAR1", "is a Parquet file", _TRACE),
+    (b"\x80\x04", "is a Python pickle (a memory snapshot?)", _TRACE),
+    (b"\x80\x02", "is a Python pickle (a memory snapshot?)", _TRACE),
     (b"<!doctype", "is an HTML page", "Download the trace itself, not the page about it."),
     (b"<html", "is an HTML page", "Download the trace itself, not the page about it."),
+    (b"<?xml", "is an XML file", _TRACE),
+    (b"\xff\xfe", "is text in UTF-16", "Save it as UTF-8."),
+    (b"\xfe\xff", "is text in UTF-16", "Save it as UTF-8."),
+    (b"%pdf", "is a PDF file", _TRACE),
 )
 
 
-@dataclass(frozen=True)
-class Contents:
-    """What the file holds.
+@dataclass
+class Source:
+    """A file being read.
 
     Attributes:
-        data: The decompressed bytes (a read-only map of the file where it is plain).
+        name: As given; ``-`` is standard input.
         container: ``plain``, ``gzip`` or ``zip``.
-        file_bytes: Size on disk.
+        file_bytes: Its size on disk (of a pipe: what came so far).
+        content: Where args can be read from later.
         damaged: What is wrong with the compressed stream, or "".
+        done: Bytes of the file read so far.
+        size: Of the file; 0 where that isn't known.
+        file: What to close in the end.
     """
 
-    data: bytes | mmap.mmap
+    name: str
     container: str
     file_bytes: int
+    content: FileContent | KeptContent
+    chunks: Iterator[bytes] = field(default_factory=lambda: iter(()))
     damaged: str = ""
+    done: int = 0
+    size: int = 0
+    file: IO[bytes] | None = None
+
+    def close(self) -> None:
+        """Close the file, unless its content will be read from it later."""
+        if self.file is not None and not isinstance(self.content, FileContent):
+            self.file.close()
 
 
-def open_contents(path: str | Path, progress: Progress | None = None) -> Contents:
-    """Return the bytes of a trace file; ``-`` is standard input.
-
-    Args:
-        path: The file.
-        progress: Called with compressed bytes done and in all, now and then.
+def open_source(path: str | Path) -> Source:
+    """Open a trace file; ``-`` is standard input.
 
     Raises:
         InputError: It can't be read, or is something else.
     """
     name = str(path)
-    raw = _standard_input() if name == "-" else _map(name)
-    size = len(raw)
-    if not size:
+    if name == "-":
+        return _source(name, _standard_input())
+    file = _open(name)
+    try:
+        source = _source(name, file)
+    except BaseException:
+        file.close()
+        raise
+    source.file = file
+    return source
+
+
+def _source(name: str, file: IO[bytes]) -> Source:
+    try:
+        mode = os.fstat(file.fileno())
+        regular, file_bytes = stat.S_ISREG(mode.st_mode), mode.st_size
+    except (OSError, AttributeError, io.UnsupportedOperation):
+        regular, file_bytes = False, 0
+    seekable = regular and name != "-"
+    reads = _reads(name, file)
+    first = next(reads, b"")
+    while len(first) < 64 and (more := next(reads, b"")):
+        first += more
+    if not first:
         raise InputError(name, "is empty", "The program that wrote it may have been killed before it wrote anything; record again.")
-    start = bytes(raw[:64])
-    if start[:2] == GZIP:
-        data, damaged = _gunzip(name, raw, progress)
-        return Contents(data, "gzip", size, damaged)
-    if start[:4] == ZIP:
-        return Contents(_unzip(name, raw), "zip", size)
-    for magic, what, hint in _OTHERS:
-        if start.lstrip().startswith(magic):
-            raise InputError(name, what, hint)
-    return Contents(raw, "plain", size)
+    _refuse_others(name, first)
+    content = FileContent(name, file) if seekable and first[:2] != GZIP and first[:4] != ZIP else KeptContent()
+    source = Source(name, "plain", file_bytes, content, size=file_bytes if regular else 0)
+    raw = _counted(source, _chain(first, reads))
+    if first[:2] == GZIP:
+        source.container, source.chunks = "gzip", _gunzip(source, raw)
+    elif first[:4] == ZIP:
+        source.container, source.chunks = "zip", _unzip(source, file if seekable else io.BytesIO(_all(name, raw)))
+    else:
+        source.chunks = raw
+    return source
 
 
-def _standard_input() -> bytes:
+def _standard_input() -> IO[bytes]:
     try:
-        return sys.stdin.buffer.read()
-    except (OSError, ValueError, AttributeError) as error:
-        raise InputError("-", f"standard input can't be read: {error}", "Pipe a trace into it, or name a file.") from error
+        return sys.stdin.buffer
+    except AttributeError as error:
+        raise InputError("-", "standard input can't be read: it is closed", "Pipe a trace into it, or name a file.") from error
 
 
-def _map(name: str) -> bytes | mmap.mmap:
+def _open(name: str) -> IO[bytes]:
     try:
-        with Path(name).open("rb") as file:
-            mode = os.fstat(file.fileno()).st_mode
-            if not stat.S_ISREG(mode):
-                return file.read()
-            if not os.fstat(file.fileno()).st_size:
-                return b""
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return Path(name).open("rb", buffering=0)
     except IsADirectoryError as error:
         raise InputError(name, "is a folder", "Name a trace file in it.") from error
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise InputError(name, f"can't be read: {reason}", "Check the path and its permissions.") from error
+        raise _unreadable(name, error) from error
 
 
-def _gunzip(name: str, raw: bytes | mmap.mmap, progress: Progress | None) -> tuple[bytes, str]:
-    """Decompress all members; what follows the last one is ignored, as gzip does. A damaged stream gives what came before the damage."""
-    out = bytearray()
-    at, size, damaged = 0, len(raw), ""
-    while at < size and bytes(raw[at : at + 2]) == GZIP:
-        stream = isal_zlib.decompressobj(wbits=31)
+def _unreadable(name: str, error: Exception) -> InputError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    if name == "-":
+        return InputError("-", f"standard input can't be read: {reason}", "Pipe a trace into it, or name a file.")
+    return InputError(name, f"can't be read: {reason}", "Check the path and its permissions.")
+
+
+def _reads(name: str, file: IO[bytes]) -> Iterator[bytes]:
+    while True:
         try:
-            while not stream.eof and at < size:
-                piece = raw[at : at + _PIECE]
-                out += stream.decompress(piece)
-                at += len(piece)
-                if len(out) > MOST_BYTES or len(out) > MOST_EXPANSION * size + (1 << 20):
-                    raise InputError(name, f"unpacks to more than {len(out) >> 30} GiB", "It is too large to read, or no trace at all.")
-                if progress is not None:
-                    progress(min(at, size), size)
-        except (isal_zlib.error, zlib.error, MemoryError) as error:
-            damaged = str(error) or type(error).__name__
-            break
-        if not stream.eof:
-            damaged = "the compressed stream is cut"
-            break
-        at -= len(stream.unused_data)
-    if not out:
-        raise InputError(name, f"its gzip stream is damaged from the start ({damaged or 'it is empty'})", "Copy or record it again.")
-    return bytes(out), damaged
+            data = file.read(CHUNK_BYTES)
+        except (OSError, ValueError) as error:
+            raise _unreadable(name, error) from error
+        if not data:
+            return
+        yield data
 
 
-def _unzip(name: str, raw: bytes | mmap.mmap) -> bytes:
+def _chain(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from rest
+
+
+def _counted(source: Source, reads: Iterator[bytes]) -> Iterator[bytes]:
+    for data in reads:
+        source.done += len(data)
+        source.file_bytes = max(source.file_bytes, source.done)
+        yield data
+
+
+def _all(name: str, reads: Iterator[bytes]) -> bytes:
+    out = bytearray()
+    for data in reads:
+        out += data
+        if len(out) > MOST_STDIN_ARCHIVE_BYTES:
+            raise InputError(name, "is a zip archive of more than 1 GiB on standard input", "Unpack it first.")
+    return bytes(out)
+
+
+def _refuse_others(name: str, first: bytes) -> None:
+    start = first[:64].lstrip()
+    for magic, what, hint in _OTHERS:
+        if start.startswith(magic) or start.lower().startswith(magic):
+            raise InputError(name, what, hint)
+
+
+def _gunzip(source: Source, raw: Iterator[bytes]) -> Iterator[bytes]:
+    """Decompress all members; what follows the last one is ignored, as gzip does. A damaged stream gives what came before the damage."""
+    parts: list[bytes] = []
+    held = total = 0
+    for part in _members(source, raw):
+        parts.append(part)
+        held += len(part)
+        total += len(part)
+        if total > BOMB_BYTES and total > MOST_EXPANSION * max(source.done, 1):
+            raise InputError(
+                source.name,
+                f"unpacks to more than {MOST_EXPANSION} times its size, as no trace does",
+                "If it is one, unpack it first with `gunzip`.",
+            )
+        if held >= CHUNK_BYTES:
+            yield b"".join(parts)
+            parts, held = [], 0
+    if parts:
+        yield b"".join(parts)
+    if not total:
+        raise InputError(
+            source.name, f"its gzip stream is damaged from the start ({source.damaged or 'it is empty'})", "Copy or record it again."
+        )
+
+
+def _members(source: Source, raw: Iterator[bytes]) -> Iterator[bytes]:
+    data, more = b"", True
+    while True:
+        while more and len(data) < 18:
+            piece = next(raw, b"")
+            data, more = data + piece, bool(piece)
+        if data[:2] != GZIP:
+            return
+        stream = isal_zlib.decompressobj(wbits=31)
+        at = 0
+        try:
+            while not stream.eof:
+                if at >= len(data) and not stream.unconsumed_tail:
+                    data, at = next(raw, b""), 0
+                    if not data:
+                        source.damaged = "the compressed stream is cut"
+                        return
+                feed = stream.unconsumed_tail or data[at : at + _FEED_BYTES]
+                at += 0 if stream.unconsumed_tail else len(feed)
+                out = stream.decompress(feed, CHUNK_BYTES)
+                if out:
+                    yield out
+        except (igzip_lib.IsalError, zlib.error, MemoryError) as error:
+            source.damaged = str(error) or type(error).__name__
+            return
+        data = stream.unused_data + data[at:]
+
+
+def _unzip(source: Source, file: IO[bytes]) -> Iterator[bytes]:
+    name = source.name
     try:
-        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        with zipfile.ZipFile(file) as archive:
             members = [one for one in archive.infolist() if not one.is_dir() and not _is_litter(one.filename)]
             if len(members) != 1:
                 listed = ", ".join(one.filename[:60] for one in members[:3]) or "nothing"
                 raise InputError(name, f"is a zip archive of {len(members)} files ({listed})", "Unpack it and name one of them.")
-            if members[0].file_size > MOST_BYTES:
-                raise InputError(name, f"unpacks to {members[0].file_size >> 30} GiB", "It is too large to read.")
-            data = archive.read(members[0])
+            with archive.open(members[0]) as member:
+                yield from _member(source, member)
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+        if source.done and source.content.size:
+            source.damaged = str(error)
+            return
         raise InputError(name, f"is a zip archive that can't be unpacked: {error}", "Unpack it by hand, or copy it again.") from error
-    if data[:2] == GZIP:
-        return _gunzip(name, data, None)[0]
-    return data
+
+
+def _member(source: Source, member: IO[bytes]) -> Iterator[bytes]:
+    reads = iter(lambda: member.read(CHUNK_BYTES), b"")
+    first = next(reads, b"")
+    if not first:
+        raise InputError(source.name, "is a zip archive of an empty file", "Record again.")
+    _refuse_others(source.name, first)
+    if first[:2] == GZIP:
+        yield from _gunzip(source, _chain(first, reads))
+        return
+    total = 0
+    for data in _chain(first, reads):
+        total += len(data)
+        if total > BOMB_BYTES and total > MOST_EXPANSION * max(source.file_bytes, 1):
+            raise InputError(source.name, f"unpacks to more than {MOST_EXPANSION} times its size, as no trace does", "Unpack it first.")
+        yield data
 
 
 def _is_litter(name: str) -> bool:
     return name.startswith("__MACOSX/") or name.rsplit("/", 1)[-1].startswith(".")
+
+
+__all__ = ["Progress", "Source", "open_source"]

@@ -6,13 +6,23 @@ import decimal
 import re
 from typing import Any
 
-from tracekit.trace import ABSENT
-
 INT64_MAX = 2**63 - 1
 UNKNOWN_STREAM = 2**32 - 1  # CUPTI's "no stream"; an early ROCm build writes the same for -1
-_NUMBER = re.compile(rb"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
+_NUMBER = re.compile(rb"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,6})?\s*")
 _HEX = re.compile(r"0[xX][0-9a-fA-F]+")
-_CONTEXT = decimal.Context(prec=60, rounding=decimal.ROUND_HALF_EVEN)
+_WHOLE = re.compile(r"-?[0-9]+")
+_CONTEXT = decimal.Context(prec=450, rounding=decimal.ROUND_HALF_EVEN, Emax=999999, Emin=-999999)
+_LONGEST = 400
+"""A number of more characters is none that a profiler wrote."""
+
+BEYOND = 1 << 200
+"""Stands for every time that is beyond all ranges, so that 1e999999 is never written out."""
+
+
+class Number(str):
+    """A number as it was written."""
+
+    __slots__ = ()
 
 
 def ns_of_text(text: bytes) -> int | None:
@@ -21,36 +31,39 @@ def ns_of_text(text: bytes) -> int | None:
     No float stands between: an epoch time in microseconds with three decimals needs more digits than one has.
     """
     whole, dot, fraction = text.partition(b".")
-    if whole.lstrip(b"-").isdigit():
+    if len(text) <= _LONGEST and whole.removeprefix(b"-").isdigit():
         if not dot:
             return int(whole) * 1000
         if len(fraction) <= 3 and fraction.isdigit():
             return int(whole + fraction + b"000"[len(fraction) :])
-    if len(text) > 400 or not _NUMBER.fullmatch(text):
+    if len(text) > _LONGEST or not _NUMBER.fullmatch(text):
         return None
-    try:
-        return int((decimal.Decimal(text.decode("ascii")) * 1000).to_integral_value(context=_CONTEXT))
-    except (decimal.InvalidOperation, decimal.Overflow, ValueError, OverflowError):
-        return None
+    value = decimal.Decimal(text.decode("ascii"))
+    if value and value.adjusted() > 50:
+        return -BEYOND if value < 0 else BEYOND
+    return int((value * 1000).quantize(decimal.Decimal(1), context=_CONTEXT)) if value.adjusted() > -50 else 0
 
 
-def id_of(value: Any) -> int:
-    """Return an id as an int64; -1 where there is none. Decimal and hex text are read, other text isn't an id."""
-    if isinstance(value, bool) or value is None:
-        return ABSENT
+def id_of(value: Any) -> int | None:
+    """Return an id as a whole number; None where there is none. Decimal and hex text are read, other text isn't an id."""
+    if isinstance(value, Number):
+        return _whole(value)
     if isinstance(value, str):
         text = value.strip()
-        if text.lstrip("-").isdigit() and len(text) < 40:
-            value = int(text)
-        elif _HEX.fullmatch(text) and len(text) < 40:
-            value = int(text, 16)
-        else:
-            return ABSENT
-    if isinstance(value, float | decimal.Decimal):
-        if value != value or value in (float("inf"), float("-inf")) or value != int(value):
-            return ABSENT
-        value = int(value)
-    return fold(value) if isinstance(value, int) else ABSENT
+        if len(text) < 40 and _WHOLE.fullmatch(text):
+            return int(text)
+        return int(text, 16) if len(text) < 40 and _HEX.fullmatch(text) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _whole(text: str) -> int | None:
+    """Return the whole number that a number's text is, 7.0 and 7e0 among them."""
+    if len(text) > _LONGEST:
+        return None
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    ns = ns_of_text(text.encode())
+    return ns // 1000 if ns is not None and ns % 1000 == 0 and abs(ns) < BEYOND else None
 
 
 def fold(value: int) -> int:
@@ -58,19 +71,11 @@ def fold(value: int) -> int:
     return value if -INT64_MAX <= value <= INT64_MAX else value & INT64_MAX
 
 
-def correlation_of(value: Any) -> int:
-    """Return a correlation id; 0, -1 and 2³²-1 mean unknown (roctracer writes 0, others -1) and are read as absent."""
-    found = id_of(value)
-    return ABSENT if found in (0, ABSENT, UNKNOWN_STREAM) else found
-
-
-def stream_of(value: Any) -> int:
-    """Return a stream or device; -1 and 2³²-1 are read as absent."""
-    found = id_of(value)
-    return ABSENT if found == UNKNOWN_STREAM else found
-
-
-def external_of(value: Any) -> int:
-    """Return an External id; 0 means none."""
-    found = id_of(value)
-    return ABSENT if found == 0 else found
+def row_of(value: Any) -> int | str:
+    """Return a pid or tid: an int where it is one, also written as 7.0; text stays text, and anything else is 0."""
+    if isinstance(value, Number):
+        whole = _whole(value)
+        return str(value[:_LONGEST]) if whole is None else whole
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    return value if isinstance(value, str) else 0
