@@ -1,6 +1,7 @@
 """What is wrong with a trace's program, why, what it costs and what to change."""
 
+from tracekit.findings.explain import HEADINGS, Rules, explain
 from tracekit.findings.finding import Evidence, Finding, Findings, Rule, Saving
 from tracekit.findings.registry import all_rules, find
 
-__all__ = ["Evidence", "Finding", "Findings", "Rule", "Saving", "all_rules", "find"]
+__all__ = ["HEADINGS", "Evidence", "Finding", "Findings", "Rule", "Rules", "Saving", "all_rules", "explain", "find"]

@@ -26,34 +26,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from tracekit.analysis import Analysis
 from tracekit.analysis.kernels import kernel_table
 from tracekit.findings.finding import Finding, Rule
 from tracekit.findings.making import finding
 from tracekit.kernels import short_name
+from tracekit.units import plural
 
 RULE = Rule("TK212", "occupancy-not-measured", "0.1.0")
 
 LEAST_NS = 10_000
+MOST = 3  # kernels named
 
 
 def check(analysis: Analysis) -> Iterator[Finding]:
-    """Yield a note for each kernel of which 0 was recorded and more is computed."""
+    """Yield one note for all kernels of which 0 was recorded and more is computed."""
     slices, work = analysis.trace.slices, analysis.work
-    for row in kernel_table(analysis).kernels:
-        if row.occupancy_source != "computed" or (row.occupancy_pct or 0) < 1 or row.mean_ns < LEAST_NS:
-            continue
-        mine = slices.name[work.rows] == analysis.trace.strings.id(row.name)
-        launches = analysis.links.launch[mine]
-        calls = sorted({analysis.trace.name(int(one)) for one in launches if one >= 0})
-        yield finding(
-            analysis,
-            RULE,
-            f"the occupancy of {short_name(row.name)[:60]} wasn't measured",
-            f"Recorded is 0 %; from registers, shared memory and block size it is {row.occupancy_pct:.3g} %, limited by {row.occupancy_limit}.",
-            f"The profiler records none for launches through {', '.join(calls) or 'this call'}: a limit of the measurement, not of the kernel.",
-            "Nothing: read the computed value.",
-            [int(one) for one in work.rows[mine][:1]],
-            0.0,
-            cap="info",
-        )
+    rows = [
+        row
+        for row in kernel_table(analysis).kernels
+        if row.occupancy_source == "computed" and (row.occupancy_pct or 0) >= 1 and row.mean_ns >= LEAST_NS
+    ]
+    if not rows:
+        return
+    names = [analysis.trace.strings.id(row.name) for row in rows]
+    mine = np.isin(slices.name[work.rows], names)
+    launches = analysis.links.launch[mine]
+    calls = sorted({analysis.trace.name(int(one)) for one in launches if one >= 0})
+    told = "; ".join(f"{short_name(row.name)[:60]} {row.occupancy_pct:.3g} %, limited by {row.occupancy_limit}" for row in rows[:MOST])
+    more = f"; and {len(rows) - MOST} more" if len(rows) > MOST else ""
+    yield finding(
+        analysis,
+        RULE,
+        f"the occupancy of {plural(len(rows), 'kernel')} wasn't measured",
+        f"Recorded is 0 %. From registers, shared memory and block size: {told}{more}.",
+        f"The profiler records none for launches through {', '.join(calls[:4]) or 'this call'}: a limit of the measurement, not of the kernels.",
+        "Nothing: read the computed values (tracekit kernels).",
+        [int(work.rows[np.flatnonzero(slices.name[work.rows] == name)[0]]) for name in names[:MOST]],
+        0.0,
+        cap="info",
+    )

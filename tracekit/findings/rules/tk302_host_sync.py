@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.analysis import Analysis
+from tracekit.analysis.idle import Cause
 from tracekit.findings.finding import Finding, Rule, Saving
 from tracekit.findings.making import finding, line_of, names_above, step_ns, steps
 from tracekit.linking import Role, call_roles
@@ -78,7 +79,9 @@ def _drained(analysis: Analysis, waits: NDArray[np.int64]) -> dict[int, int]:
         return {}
     _, first = np.unique(idle.gap, return_index=True)
     starts = idle.start_ns[first]
+    # What the host does under a name of its own after the wait (loading data) is that thing's cost, not the wait's.
     lengths = np.add.reduceat(idle.dur_ns, first)
+    named = np.add.reduceat(np.where(idle.cause == Cause.ANNOTATION, idle.dur_ns, 0), first)
     order = np.argsort(starts, kind="stable")
     out = {}
     ends = slices.end_ns[waits]
@@ -87,5 +90,5 @@ def _drained(analysis: Analysis, waits: NDArray[np.int64]) -> dict[int, int]:
         if place >= 0:
             gap = order[place]
             if starts[gap] <= end <= starts[gap] + lengths[gap]:
-                out[row] = int(starts[gap] + lengths[gap] - max(int(starts[gap]), int(slices.ts_ns[row])))
+                out[row] = max(int(starts[gap] + lengths[gap] - named[gap] - max(int(starts[gap]), int(slices.ts_ns[row]))), 0)
     return out

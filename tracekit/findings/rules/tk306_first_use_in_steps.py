@@ -67,4 +67,5 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         long[np.argsort(-slices.dur_ns[long], kind="stable")].tolist(),
         cost,
         Saving(0.0, 0.0, cost, "it is gone by itself after the first use"),
+        cap="warning" if links.steps.marked else "info",
     )

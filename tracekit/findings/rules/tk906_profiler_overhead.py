@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tracekit.analysis import Analysis
-from tracekit.analysis.overhead import unprofiled_step_ns
+from tracekit.analysis.overhead import Unprofiled, unprofiled_step_ns
 from tracekit.findings.finding import Finding, Rule
 from tracekit.findings.making import finding, step_ns
 from tracekit.units import ns_text, plural
@@ -47,7 +47,7 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         analysis,
         RULE,
         "the profiler itself slows the host",
-        f"Without it the step of {ns_text(step)} may take {ns_text(free.low_ns)} to {ns_text(free.high_ns)} (about {ns_text(free.mid_ns)}): {plural(free.host_events_per_step, 'host event')} a step were recorded.",
+        f"Without it the step of {ns_text(step)} may take {_range(free)}: {plural(free.host_events_per_step, 'host event')} a step were recorded.",
         "Recording an event costs the host about a microsecond, more with shapes and stacks, and the GPU waits for the host here.",
         "Measure step times without the profiler; record fewer steps, without shapes and stacks, where times of the host matter.",
         [],
@@ -55,3 +55,9 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         cap="info",
         confidence=0.6,
     )
+
+
+def _range(free: Unprofiled) -> str:
+    if free.high_ns - free.low_ns < 0.01 * free.mid_ns:
+        return f"about {ns_text(free.mid_ns)}"
+    return f"{ns_text(free.low_ns)} to {ns_text(free.high_ns)} (about {ns_text(free.mid_ns)})"
