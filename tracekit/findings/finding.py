@@ -74,12 +74,22 @@ class Finding:
 
 @dataclass(frozen=True)
 class Findings:
-    """The findings of a trace, worst first."""
+    """The findings of a trace, worst first.
+
+    Attributes:
+        trace: The file's name as given.
+        verdict: What the steps wait for.
+        step_ns: Mean step time.
+        start_ns: Start of the trace's first event: what people count times from.
+        findings: The findings.
+        notices: What a user should know.
+    """
 
     SCHEMA: ClassVar[str] = "tracekit.report/1"
 
     trace: str
     verdict: str
     step_ns: float
+    start_ns: int
     findings: tuple[Finding, ...]
     notices: tuple[str, ...] = ()

@@ -60,6 +60,7 @@ def find(analysis: Analysis, *, select: Sequence[str] = (), ignore: Sequence[str
         analysis.trace.path,
         analysis.summary.verdict.text,
         float(analysis.windows.wall_ns.sum()) / steps,
+        analysis.trace.span_ns[0],
         tuple(found),
         notices(analysis),
     )

@@ -21,9 +21,9 @@ def view(result: Findings) -> Document:
     else:
         page.table(f"{plural(len(bad), 'finding')}", _overview(bad, result.step_ns))
     for one in bad:
-        page.add(Heading(f"{one.code} {one.severity}: {one.title}"), Text(one.what), Facts(tuple(_facts(one))))
+        page.add(Heading(f"{one.code} {one.severity}: {one.title}"), Text(one.what), Facts(tuple(_facts(one, result.start_ns))))
     if notes:
-        page.table(f"{plural(len(notes), 'note')}", _notes(notes))
+        page.add(Heading(plural(len(notes), "note")), Facts(tuple((one.code, f"{one.title}. {one.what}") for one in notes)))
     return page.document(result.notices)
 
 
@@ -55,19 +55,16 @@ def _overview(findings: list[Finding], step_ns: float) -> Table:
     return Table(columns, tuple(rows), "findings may share their cost: their savings don't add up")
 
 
-def _facts(one: Finding) -> list[tuple[str, str]]:
+def _facts(one: Finding, start_ns: int) -> list[tuple[str, str]]:
     facts = [("why", one.why), ("change", one.fix)]
     saving = one.saving_ns_per_step
     if saving is not None:
         facts.append(("saves", f"{ns_text(saving.mid_ns)} a step ({ns_text(saving.low_ns)} to {ns_text(saving.high_ns)}): {saving.how}"))
     if one.evidence:
-        seen = "; ".join(f"{slice_.name[:60]} at {ns_text(slice_.ts_ns)}, {ns_text(slice_.dur_ns)}" for slice_ in one.evidence[:2])
+        seen = "; ".join(
+            f"{slice_.name[:60]}, {ns_text(slice_.dur_ns)} at {ns_text(slice_.ts_ns - start_ns)}" for slice_ in one.evidence[:2]
+        )
         facts.append(("seen in", seen))
     if one.confidence < 0.85:
         facts.append(("confidence", pct_text(one.confidence)))
     return facts
-
-
-def _notes(notes: list[Finding]) -> Table:
-    columns = (Column("code"), Column("note", fit=Fit.SHRINK, least=24), Column("what", fit=Fit.SHRINK, least=24))
-    return Table(columns, tuple((Cell(one.code), Cell(one.title), Cell(one.what)) for one in notes), "tracekit rules CODE explains one")
