@@ -86,8 +86,8 @@ def _field(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        value = escape_control(value)
-        return "'" + value if value.startswith(_FORMULA) else value
+        text = escape_control(value)
+        return "'" + text if text.startswith(_FORMULA) else text
     if isinstance(value, Mapping):
         return _field("; ".join(f"{key}={_inner(item)}" for key, item in value.items()))
     if isinstance(value, list):
