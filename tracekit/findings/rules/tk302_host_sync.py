@@ -44,6 +44,8 @@ LEAST_SHARE = 0.005
 def check(analysis: Analysis) -> Iterator[Finding]:
     """Yield a finding for each op that waits."""
     trace, links = analysis.trace, analysis.links
+    if not len(analysis.work):
+        return
     slices = trace.slices
     waits = np.flatnonzero((call_roles(trace) == Role.SYNC) & (links.slice_step >= 0) & (links.parent >= 0))
     drained = _drained(analysis, waits)
@@ -83,12 +85,18 @@ def _drained(analysis: Analysis, waits: NDArray[np.int64]) -> dict[int, int]:
     lengths = np.add.reduceat(idle.dur_ns, first)
     named = np.add.reduceat(np.where(idle.cause == Cause.ANNOTATION, idle.dur_ns, 0), first)
     order = np.argsort(starts, kind="stable")
-    out = {}
+    out: dict[int, int] = {}
     ends = slices.end_ns[waits]
     at = np.searchsorted(starts[order], ends, side="right") - 1
+    last: dict[int, int] = {}
     for row, end, place in zip(waits.tolist(), ends.tolist(), at.tolist(), strict=True):
-        if place >= 0:
-            gap = order[place]
-            if starts[gap] <= end <= starts[gap] + lengths[gap]:
-                out[row] = max(int(starts[gap] + lengths[gap] - named[gap] - max(int(starts[gap]), int(slices.ts_ns[row]))), 0)
+        gap = int(order[place]) if place >= 0 else -1
+        if gap < 0 or not starts[gap] <= end <= starts[gap] + lengths[gap]:
+            continue
+        # Several waits in one gap: what follows the last of them is all that a wait causes.
+        if gap in last:
+            out.pop(last[gap], None)
+        last[gap] = row
+        since = max(int(starts[gap]), int(slices.ts_ns[row]))
+        out[row] = max(int(starts[gap] + lengths[gap] - named[gap]) - since, 0)
     return out
