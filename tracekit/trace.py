@@ -393,8 +393,8 @@ class Trace:
         assert (key == np.arange(len(s))).all(), "slices aren't sorted by (start, longer first, place in the file)"
         for column in (s.device, s.stream, s.correlation, s.external_id):
             assert (column >= ABSENT).all() or column is s.stream or column is s.correlation, "an id below -1"
-        assert not len(s) or (0 <= s.name.min() and s.name.max() < len(self.strings)), "a name out of range"
-        assert not len(s) or (0 <= s.thread.min() and s.thread.max() < len(self.threads)), "a thread out of range"
+        assert not len(s) or (s.name.min() >= 0 and s.name.max() < len(self.strings)), "a name out of range"
+        assert not len(s) or (s.thread.min() >= 0 and s.thread.max() < len(self.threads)), "a thread out of range"
         for array in vars(s).values():
             assert len(array) == len(s), "columns of different lengths"
             assert not array.flags.writeable, "a writeable column"
@@ -402,7 +402,7 @@ class Trace:
 
 def to_pandas(trace: Trace) -> Any:
     """Return the slices as a ``pandas.DataFrame``, a copy: ``ts_ns dur_ns name category pid tid device stream correlation external_id``."""
-    import pandas as pd  # noqa: PLC0415  (0.3 s: only when asked)
+    import pandas as pd
 
     s = trace.slices
     return pd.DataFrame({

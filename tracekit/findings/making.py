@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.analysis import Analysis
+from tracekit.analysis.overhead import unprofiled_step_ns
 from tracekit.analysis.paths import python_line
 from tracekit.analysis.replay import Change
 from tracekit.findings.finding import Evidence, Finding, Rule, Saving
@@ -44,23 +45,46 @@ def per_step_ns(analysis: Analysis, events: NDArray[np.bool_]) -> float:
     return float(analysis.work.dur_ns[events & launched(analysis)].sum()) / steps(analysis)
 
 
-def remove(analysis: Analysis, events: NDArray[np.bool_], how: str, *, scale: float = 0.0, hosts: Sequence[int] = ()) -> Saving:
-    """Return what removing (or shortening) GPU events would win: by replay, with and without the host time around them.
+def idle_steps(analysis: Analysis) -> int:
+    """Return the number of steps whose idle time the windows hold.
+
+    A window on the device ends where the next step's work begins, so that what the GPU waits for before a step lies in the window before it; before the
+    first step there is none.
+    """
+    windows = analysis.windows
+    count = steps(analysis)
+    return max(count - 1, 1) if analysis.links.steps.marked and windows.on_device.any() else count
+
+
+def unprofiled_share(analysis: Analysis) -> float:
+    """Return what is left of host time without the profiler: an op that is recorded takes longer than it would."""
+    step = step_ns(analysis)
+    waits = float(analysis.windows.idle_ns.sum()) / steps(analysis)
+    if waits <= 0.1 * step:
+        return 1.0
+    free = unprofiled_step_ns(analysis)
+    return min(max((free.mid_ns - (step - waits)) / waits, 0.3), 1.0)
+
+
+def remove(
+    analysis: Analysis, events: NDArray[np.bool_], how: str, *, scale: float | NDArray[np.float64] = 0.0, hosts: Sequence[int] = ()
+) -> Saving:
+    """Return what removing (or shortening) GPU events would win: by replay, together with the host time around them.
 
     Args:
         analysis: The trace's analysis.
         events: bool[g], which.
         how: In words.
-        scale: Factor of their duration; 0 removes them.
-        hosts: Rows of host slices that would go as well.
+        scale: Factor of their duration, one for all or one for each of the events; 0 removes them.
+        hosts: Rows of host slices that would go as well; none inside another.
     """
+    mine = events & launched(analysis)
     factors = np.ones(len(analysis.work))
-    factors[events & launched(analysis)] = scale
-    mid = analysis.replay.saving_ns(Change(factors))
-    high = analysis.replay.saving_ns(Change(factors, hosts)) if hosts else mid
-    return Saving(
-        max(min(mid, high) * 0.9, 0.0), max(max(mid, high * 0.9), 0.0), max(mid, high) * 1.1, f"replay of the launch queue: {how}"
-    )
+    factors[mine] = scale if isinstance(scale, float) else scale[mine[events]]
+    gpu = max(analysis.replay.saving_ns(Change(factors)), 0.0)
+    both = max(analysis.replay.saving_ns(Change(factors, hosts)), gpu) if len(hosts) else gpu
+    mid = gpu + (both - gpu) * unprofiled_share(analysis)
+    return Saving(max(0.9 * gpu, 0.5 * mid), mid, max(1.1 * gpu, 1.2 * mid, both), f"replay of the launch queue: {how}")
 
 
 def evidence(analysis: Analysis, rows: Iterable[int]) -> tuple[Evidence, ...]:
@@ -84,6 +108,17 @@ def line_of(analysis: Analysis, row: int) -> str:
     """Return " at FILE(LINE): FUNCTION" where stacks were recorded, else ""."""
     found = python_line(analysis.trace, analysis.links, row) if row >= 0 else ""
     return f" at {found[:120]}" if found else ""
+
+
+def outermost(analysis: Analysis, events: NDArray[np.bool_], names: set[str]) -> list[int]:
+    """Return the rows of the outermost ops of these names around the launches of some events, each once."""
+    links = analysis.links
+    rows = set()
+    for op in ops_of(analysis, events).tolist():
+        top = [row for row in (op, *links.ancestors(op)) if analysis.trace.name(row) in names]
+        if top:
+            rows.add(top[-1])
+    return sorted(rows)
 
 
 def names_above(analysis: Analysis, row: int) -> list[str]:

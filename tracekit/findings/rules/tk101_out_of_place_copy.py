@@ -30,7 +30,7 @@ import numpy as np
 
 from tracekit.analysis import Analysis
 from tracekit.findings.finding import Finding, Rule
-from tracekit.findings.making import finding, launched, line_of, longest, names_above, of_class, per_step_ns, remove, steps
+from tracekit.findings.making import finding, launched, line_of, longest, names_above, of_class, outermost, per_step_ns, remove, steps
 from tracekit.units import ns_text, plural
 
 RULE = Rule("TK101", "out-of-place-copy", "0.1.0")
@@ -67,7 +67,7 @@ def check(analysis: Analysis) -> Iterator[Finding]:
             f"Use {short}_ where the input isn't needed again. Unsafe where autograd needs the value, as for a leaf or an op that saved it for backward.",
             longest(analysis, mine),
             cost,
-            remove(analysis, mine, "without the copies"),
+            remove(analysis, mine, "without the copies and the ops that make them", hosts=outermost(analysis, mine, {"aten::clone"})),
         )
 
 

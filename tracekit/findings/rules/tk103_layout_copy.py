@@ -30,7 +30,20 @@ import numpy as np
 
 from tracekit.analysis import Analysis
 from tracekit.findings.finding import Finding, Rule
-from tracekit.findings.making import finding, launched, line_of, longest, names_above, of_class, ops_of, per_step_ns, remove, step_ns, steps
+from tracekit.findings.making import (
+    finding,
+    launched,
+    line_of,
+    longest,
+    names_above,
+    of_class,
+    ops_of,
+    outermost,
+    per_step_ns,
+    remove,
+    step_ns,
+    steps,
+)
 from tracekit.units import ns_text, plural
 
 RULE = Rule("TK103", "layout-copy", "0.1.0")
@@ -62,6 +75,6 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         "Produce the layout that the next op takes, or use an op that takes a strided input.",
         longest(analysis, mine),
         cost,
-        remove(analysis, mine, "without the copies"),
+        remove(analysis, mine, "without the copies and the ops that make them", hosts=outermost(analysis, mine, {"aten::clone"})),
         confidence=0.7,
     )

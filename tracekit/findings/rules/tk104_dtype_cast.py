@@ -30,7 +30,20 @@ import numpy as np
 
 from tracekit.analysis import Analysis
 from tracekit.findings.finding import Finding, Rule
-from tracekit.findings.making import finding, launched, line_of, longest, names_above, of_class, ops_of, per_step_ns, remove, step_ns, steps
+from tracekit.findings.making import (
+    finding,
+    launched,
+    line_of,
+    longest,
+    names_above,
+    of_class,
+    ops_of,
+    outermost,
+    per_step_ns,
+    remove,
+    step_ns,
+    steps,
+)
 from tracekit.units import ns_text, plural
 
 RULE = Rule("TK104", "dtype-cast", "0.1.0")
@@ -58,5 +71,5 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         "Use a fused attention backend, which needs no cast." if up else "Keep one number format through the step, or use autocast.",
         longest(analysis, mine),
         cost,
-        remove(analysis, mine, "without the casts"),
+        remove(analysis, mine, "without the casts and their ops", hosts=outermost(analysis, mine, {"aten::_to_copy"})),
     )

@@ -49,9 +49,11 @@ def check(analysis: Analysis) -> Iterator[Finding]:
             if analysis.trace.name(up) in builders:
                 mine[g] = True
                 tops.add(up)
-    if not tops or int(mine.sum()) < steps(analysis):
+    filled = _filled(analysis, tops)
+    mine |= np.isin(links.op, filled[1]) & launched(analysis)
+    if len(tops) < steps(analysis):
         return
-    calls = int(mine.sum()) / steps(analysis)
+    calls = len(tops) / steps(analysis)
     cost = per_step_ns(analysis, mine) + float(analysis.host.exposed_ns[sorted(tops)].sum()) / steps(analysis)
     math = any(region.backend == "math" for region in analysis.attention.attention)
     yield finding(
@@ -63,5 +65,18 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         "Use a fused backend with is_causal=True: it needs no mask." if math else "Make the mask once and keep it, or pass is_causal=True.",
         longest(analysis, mine),
         cost,
-        remove(analysis, mine, "without the kernels that build the mask", hosts=sorted(tops)),
+        remove(analysis, mine, "without the kernels that build the mask", hosts=sorted(tops | set(filled[0]))),
     )
+
+
+def _filled(analysis: Analysis, tops: set[int]) -> tuple[list[int], list[int]]:
+    """Return the ops that fill what tril and triu then cut (``torch.ones`` right before), and all ops inside them."""
+    trace, links = analysis.trace, analysis.links
+    found, inside = [], []
+    for top in tops:
+        for row in range(top - 1, max(top - 12, -1), -1):
+            if links.parent[row] == links.parent[top] and trace.name(row) in {"aten::ones", "aten::ones_like", "aten::full"}:
+                found.append(row)
+                inside += [row, *(child for child in range(row + 1, top) if row in links.ancestors(child))]
+                break
+    return found, inside

@@ -30,7 +30,19 @@ import numpy as np
 
 from tracekit.analysis import Analysis
 from tracekit.findings.finding import Finding, Rule
-from tracekit.findings.making import finding, launched, line_of, longest, names_above, of_class, ops_of, per_step_ns, remove, steps
+from tracekit.findings.making import (
+    finding,
+    launched,
+    line_of,
+    longest,
+    names_above,
+    of_class,
+    ops_of,
+    outermost,
+    per_step_ns,
+    remove,
+    steps,
+)
 from tracekit.units import ns_text, plural
 
 RULE = Rule("TK106", "kv-expanded", "0.1.0")
@@ -58,6 +70,6 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         "Pass enable_gqa=True to F.scaled_dot_product_attention instead of repeating k and v.",
         longest(analysis, mine),
         cost,
-        remove(analysis, mine, "without the copies", hosts=[int(op) for op in ops]),
+        remove(analysis, mine, "without the copies", hosts=outermost(analysis, mine, {"aten::repeat_interleave", "aten::repeat"})),
         confidence=0.7,
     )

@@ -31,7 +31,7 @@ import numpy as np
 
 from tracekit.analysis import Analysis
 from tracekit.findings.finding import Finding, Rule, Saving
-from tracekit.findings.making import finding, line_of, step_ns, steps
+from tracekit.findings.making import finding, idle_steps, line_of, step_ns
 from tracekit.units import ns_text, plural
 
 RULE = Rule("TK301", "time-on-the-cpu", "0.1.0")
@@ -59,7 +59,7 @@ _CAUSES = (
 def check(analysis: Analysis) -> Iterator[Finding]:
     """Yield a finding for each op that holds the GPU up."""
     slices, host = analysis.trace.slices, analysis.host
-    step, count = step_ns(analysis), steps(analysis)
+    step, count = step_ns(analysis), idle_steps(analysis)
     in_step = (analysis.links.slice_step >= 0) & (host.opaque_ns > 0)
     for name in np.unique(slices.name[in_step]).tolist():
         rows = np.flatnonzero(in_step & (slices.name == name))

@@ -32,7 +32,7 @@ from tracekit.analysis import Analysis
 from tracekit.analysis.idle import Cause
 from tracekit.analysis.overhead import unprofiled_step_ns
 from tracekit.findings.finding import Finding, Rule, Saving
-from tracekit.findings.making import finding, launched, step_ns, steps
+from tracekit.findings.making import finding, idle_steps, launched, step_ns, unprofiled_share
 from tracekit.units import ns_text, plural
 
 RULE = Rule("TK303", "launch-bound", "0.1.0")
@@ -42,20 +42,17 @@ LEAST_SHARE = 0.20
 
 def check(analysis: Analysis) -> Iterator[Finding]:
     """Yield a finding where launching is the limit."""
-    idle, count = analysis.idle, steps(analysis)
+    idle, count = analysis.idle, idle_steps(analysis)
     mine = np.isin(idle.cause, (Cause.OP, Cause.RUNTIME, Cause.NO_HOST_EVENT, Cause.PYTHON))
     cost, step = float(idle.dur_ns[mine].sum()) / count, step_ns(analysis)
     if cost < LEAST_SHARE * step or len(analysis.work) < 20 * count:
         return
-    names = analysis.trace.slices.name[np.maximum(idle.row[mine], 0)]
-    largest = np.bincount(names, weights=idle.dur_ns[mine]).max(initial=0) / count
-    named = idle.row[mine] >= 0
-    if named.any() and largest > 0.5 * cost and analysis.host.dispatch_ns and largest > 0.5 * float(idle.dur_ns[mine][named].sum()) / count:
+    # Where a few ops do something else than dispatch, that is what to mend.
+    if float(np.minimum(analysis.host.opaque_ns, analysis.host.exposed_ns).sum()) / count > 0.5 * cost:
         return
     kernels = analysis.work.dur_ns[launched(analysis)]
     rows = [int(analysis.work.rows[g]) for g in idle.next[mine][np.argsort(-idle.dur_ns[mine], kind="stable")] if g >= 0]
-    free = unprofiled_step_ns(analysis)
-    least = max(step - free.low_ns - (step - cost), 0.0)
+    free, left = unprofiled_step_ns(analysis), unprofiled_share(analysis)
     yield finding(
         analysis,
         RULE,
@@ -66,8 +63,8 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         list(dict.fromkeys(rows)),
         cost,
         Saving(
-            0.4 * max(cost - least, 0.0),
-            0.7 * cost,
+            0.4 * left * cost,
+            0.9 * left * cost,
             cost,
             "a graph's replay launches at once; what of the idle time the profiler causes isn't won",
         ),

@@ -32,7 +32,7 @@ import numpy as np
 from tracekit.analysis import Analysis
 from tracekit.analysis.idle import Cause
 from tracekit.findings.finding import Finding, Rule, Saving
-from tracekit.findings.making import finding, step_ns, steps
+from tracekit.findings.making import finding, idle_steps, step_ns
 from tracekit.units import ns_text
 
 RULE = Rule("TK304", "gpu-waits-for-host", "0.1.0")
@@ -62,7 +62,7 @@ _BLOCKED = re.compile(r"run_backward|threading.*wait|method 'acquire'")
 
 def check(analysis: Analysis) -> Iterator[Finding]:
     """Yield a finding for each named thing that the GPU waits for."""
-    idle, count, step = analysis.idle, steps(analysis), step_ns(analysis)
+    idle, count, step = analysis.idle, idle_steps(analysis), step_ns(analysis)
     mine = np.isin(idle.cause, (Cause.ANNOTATION, Cause.PYTHON)) & (idle.row >= 0)
     names = analysis.trace.slices.name[np.maximum(idle.row, 0)]
     for name in np.unique(names[mine]).tolist():
@@ -90,5 +90,5 @@ def check(analysis: Analysis) -> Iterator[Finding]:
             fix,
             rows,
             cost,
-            Saving(0.5 * cost, 0.9 * cost, cost, "the idle time charged to it"),
+            Saving(0.8 * cost, 0.97 * cost, 1.1 * cost, "the idle time charged to it"),
         )
