@@ -38,6 +38,7 @@ typedef struct {
 #define REPAIR_NO_DURATION (1u << 1)
 #define REPAIR_NEGATIVE_DURATION (1u << 2)
 #define DEEPEST 100
+#define EVENT_BYTES (64 << 20) /* as in damaged.py: an event of more is no event */
 #define ID_DIGITS 18
 #define TIME_MOST 4000000000000000LL /* microseconds; the year 2096 */
 
@@ -544,6 +545,7 @@ static int read_event(Scanner *self, Bytes start, Bytes p, Bytes end, int64_t ba
         p = skip_space(p + 1, end);
     }
     p++;
+    if (p - from > EVENT_BYTES) return UNSURE;
     if (!phase || (name.from && *name.from != '"') || (category.from && *category.from != '"')) return UNSURE;
     if (!is_row_id(pid) || !is_row_id(tid)) return UNSURE;
     if (dur.from && *dur.from == 'n') dur.from = NULL;

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from isal import igzip_lib, isal_zlib
 
@@ -28,6 +28,8 @@ BOMB_BYTES = 256 << 20
 MOST_STDIN_ARCHIVE_BYTES = 1 << 30
 _FEED_BYTES = 16 << 10  # compressed bytes at a time: where the stream is damaged no more than what comes of these is lost
 Progress = Callable[[int, int], None]
+
+_DAMAGE: tuple[type[Exception], ...] = (cast("type[Exception]", igzip_lib.IsalError), zlib.error, MemoryError)
 
 # What people hand over by mistake, by its first bytes.
 _TRACE = "Give the Chrome trace that torch.profiler exports."
@@ -191,11 +193,8 @@ def _refuse_others(name: str, first: bytes) -> None:
 
 def _gunzip(source: Source, raw: Iterator[bytes]) -> Iterator[bytes]:
     """Decompress all members; what follows the last one is ignored, as gzip does. A damaged stream gives what came before the damage."""
-    parts: list[bytes] = []
-    held = total = 0
+    total = 0
     for part in _members(source, raw):
-        parts.append(part)
-        held += len(part)
         total += len(part)
         if total > BOMB_BYTES and total > MOST_EXPANSION * max(source.done, 1):
             raise InputError(
@@ -203,11 +202,7 @@ def _gunzip(source: Source, raw: Iterator[bytes]) -> Iterator[bytes]:
                 f"unpacks to more than {MOST_EXPANSION} times its size, as no trace does",
                 "If it is one, unpack it first with `gunzip`.",
             )
-        if held >= CHUNK_BYTES:
-            yield b"".join(parts)
-            parts, held = [], 0
-    if parts:
-        yield b"".join(parts)
+        yield part
     if not total:
         raise InputError(
             source.name, f"its gzip stream is damaged from the start ({source.damaged or 'it is empty'})", "Copy or record it again."
@@ -236,7 +231,7 @@ def _members(source: Source, raw: Iterator[bytes]) -> Iterator[bytes]:
                 out = stream.decompress(feed, CHUNK_BYTES)
                 if out:
                     yield out
-        except (igzip_lib.IsalError, zlib.error, MemoryError) as error:
+        except _DAMAGE as error:
             source.damaged = str(error) or type(error).__name__
             return
         data = stream.unused_data + data[at:]

@@ -50,7 +50,7 @@ class FileContent:
         self.size = 0
         weakref.finalize(self, file.close)
 
-    def add(self, base: int, data: bytes) -> None:
+    def add(self, base: int, data: memoryview) -> None:
         """Nothing needs keeping."""
 
     def read(self, at: int, length: int) -> bytes:
@@ -101,12 +101,12 @@ class KeptContent:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     size: int = 0
 
-    def add(self, base: int, data: bytes) -> None:
+    def add(self, base: int, data: memoryview) -> None:
         """Keep a piece; from several threads, in any order."""
         with self._lock:
             self.size += len(data)
             plain = self.size <= _PLAIN_BYTES
-        kept = data if plain else isal_zlib.compress(data, 0)
+        kept = bytes(data) if plain else isal_zlib.compress(data, 0)
         with self._lock:
             bisect.insort(self._at, base)
             self._pieces[base] = kept, 0 if plain else len(data)

@@ -6,10 +6,11 @@ piece that isn't the last it answers None, and is asked again with more.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tracekit.reading.numbers import Number
@@ -54,7 +55,9 @@ def extent(data: bytes, at: int, limit: int) -> tuple[int | None, bool]:
         at = found.end()
         if bracket in b"{[":
             stack += b"}" if bracket == b"{" else b"]"
-        elif not stack or stack.pop() != bracket[0] or len(stack) > DEEPEST:
+            if len(stack) > DEEPEST:
+                return None, False
+        elif not stack or stack.pop() != bracket[0]:
             return None, False
         if not stack:
             return at, False
@@ -106,6 +109,40 @@ def _decoded(data: bytes) -> tuple[str, bool]:
 
 
 @dataclass(frozen=True)
+class Piece:
+    """A stretch of the content.
+
+    Attributes:
+        raw: Bytes that begin with it.
+        size: How many of them it has.
+        base: Its offset in the content.
+        seamed: Whether it ends where an event seems to begin.
+        final: Whether the content ends with it.
+    """
+
+    raw: bytes
+    size: int
+    base: int
+    seamed: bool
+    final: bool
+
+    @property
+    def view(self) -> memoryview:
+        """Its bytes, not copied."""
+        return memoryview(self.raw)[: self.size]
+
+    @functools.cached_property
+    def data(self) -> bytes:
+        """Its bytes, copied when first asked for: mostly nobody asks."""
+        return self.raw if self.size == len(self.raw) else self.raw[: self.size]
+
+    def behind(self, at: int, before: bytes = b"") -> Piece:
+        """Return the rest from ``at`` on, with some bytes put before it."""
+        data = before + self.raw[at : self.size]
+        return replace(self, raw=data, size=len(data), base=self.base + at - len(before))
+
+
+@dataclass(frozen=True)
 class Found:
     """What became of one element.
 
@@ -127,18 +164,10 @@ class Found:
 
 
 class Damaged:
-    """Reads single elements of a piece.
+    """Reads single elements of a piece."""
 
-    Args:
-        data: The piece.
-        final: Whether the file ends with it.
-        seamed: Whether it ends where the next event seems to begin.
-    """
-
-    def __init__(self, data: bytes, *, final: bool, seamed: bool) -> None:
-        self.data = data
-        self.final = final
-        self.seamed = seamed
+    def __init__(self, piece: Piece) -> None:
+        self.data, self.final, self.seamed = piece.data, piece.final, piece.seamed
         self._known: dict[re.Pattern[bytes], tuple[int, int | None]] = {}
 
     def event(self, at: int) -> Found | None:

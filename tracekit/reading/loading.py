@@ -159,7 +159,7 @@ def _read(start: _Start, chunks: Counted, pieces: Pieces) -> tuple[Reading, dict
         # A second array of events: two traces laid into one object. A reader that takes the last only would lose the first.
         rest = bytes(tail[again:])
         out.closed, tail = False, bytearray()
-        for data in pieces.read(iter([Piece(rest, base + again, seamed=False, final=True)]), out):
+        for data in pieces.read(iter([Piece(rest, len(rest), base + again, seamed=False, final=True)]), out):
             tail += data
     if not complete:
         out.notes.add(Repair.BAD_METADATA, out.at)

@@ -15,12 +15,13 @@ from queue import SimpleQueue
 
 import numpy as np
 
-from tracekit.reading.damaged import EVENT_BYTES, SEAM, Damaged, Found
+from tracekit.reading.damaged import EVENT_BYTES, SEAM, Damaged, Piece
 from tracekit.reading.events import row_of_found
 from tracekit.reading.rows import ASIDE, ROW, Batch, Row, Space
 from tracekit.reading.sound import CLOSED, Engine
-from tracekit.trace import Drop, Repair
+from tracekit.trace import Repair
 
+PIECE_BYTES = 4 << 20
 ASIDE_AT = 1 << 62
 """Offsets from here on count in the store of mended args, not in the content."""
 
@@ -30,23 +31,6 @@ _ONLY_CLOSERS = re.compile(rb"[\s\]},]*+\Z")
 _ARRAY_END = re.compile(rb"(?<=\})\s*+\](?=\s*+(?:,\s*+\"[^\"\\]*+\"\s*+:|\}\s*+\Z))")
 _NOTES = 3
 _OVERLAP_BYTES = 512
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A stretch of the content.
-
-    Attributes:
-        data: Its bytes.
-        base: Its offset in the content.
-        seamed: Whether it ends where an event seems to begin.
-        final: Whether the content ends with it.
-    """
-
-    data: bytes
-    base: int
-    seamed: bool
-    final: bool
 
 
 @dataclass(frozen=True)
@@ -116,16 +100,16 @@ class Reader:
         self.engine = engine
         self.space = Space()
         self._number = number
+        self._damaged: Damaged | None = None
 
     def read(self, piece: Piece, state: State) -> Reading:
         """Read a piece as far as that can be done without what follows."""
         out = Reading(state=state)
-        damaged = Damaged(piece.data, final=piece.final, seamed=piece.seamed)
         singly: list[Row] = []
         if state.lost and not self._find_again(piece, out):
             return out
         while not out.closed:
-            rows, out.at, status, comma = self.engine.scan(piece.data, out.at, piece.base, out.state.comma)
+            rows, out.at, status, comma = self.engine.scan(piece, out.at, out.state.comma)
             if rows:
                 self._flush(out, singly)
                 out.batches += [Batch(one, 2 * self._number) for one in rows]
@@ -133,7 +117,7 @@ class Reader:
             if status == CLOSED:
                 out.closed = True
                 break
-            if not self._singly(piece, damaged, out, singly):
+            if out.at >= piece.size or not self._singly(piece, out, singly):
                 break
         self._flush(out, singly)
         return out
@@ -151,10 +135,10 @@ class Reader:
             out.at = seam.end() if seam else end.start()  # type: ignore[union-attr]
             out.state = State(comma=bool(seam))
             return True
-        out.at = len(piece.data) if piece.final else max(0, len(piece.data) - _OVERLAP_BYTES)
+        out.at = piece.size if piece.final else max(0, piece.size - _OVERLAP_BYTES)
         return False
 
-    def _singly(self, piece: Piece, damaged: Damaged, out: Reading, singly: list[Row]) -> bool:
+    def _singly(self, piece: Piece, out: Reading, singly: list[Row]) -> bool:
         """Read what the engine left: one comma, bracket or element. Return whether to go on."""
         data = piece.data
         at = out.at = _SPACE.match(data, out.at).end()  # type: ignore[union-attr]
@@ -174,7 +158,9 @@ class Reader:
         if first == b"}" and piece.final and _ONLY_CLOSERS.match(data, at):
             out.at = len(data)
             return False
-        found = damaged.event(at) if first == b"{" else damaged.stray(at)
+        if self._damaged is None or self._damaged.data is not data:
+            self._damaged = Damaged(piece)
+        found = self._damaged.event(at) if first == b"{" else self._damaged.stray(at)
         if found is None:
             return False
         if not state.comma and first == b"{":
@@ -182,9 +168,8 @@ class Reader:
         singly.append(row_of_found(found, piece.base + at, self.space, out.aside))
         out.at, out.state = found.end, State(comma=False, lost=found.lost)
         if found.lost:
-            rest = replace(piece, data=data[found.end :], base=piece.base + found.end)
             again = Reading()
-            found_again = self._find_again(rest, again)
+            found_again = self._find_again(piece.behind(found.end), again)
             out.at = found.end + again.at
             out.state = again.state if found_again else State(comma=False, lost=True)
             return found_again
@@ -199,15 +184,22 @@ def cut(chunks: Iterable[bytes], start: bytes, base: int) -> Iterator[Piece]:
         start: Its first bytes, just behind the array's bracket.
         base: Their offset in the content.
     """
-    data = start
+    parts, held = [start], len(start)
     for chunk in chunks:
-        data = data + chunk if data else chunk
+        parts.append(chunk)
+        held += len(chunk)
+        if held < PIECE_BYTES:
+            continue
+        data = b"".join(parts)
         end = _last_seam(data)
-        if end or len(data) >= EVENT_BYTES:
-            yield Piece(data[:end] if end else data, base, bool(end), final=False)
-            base += end or len(data)
-            data = data[end:] if end else b""
-    yield Piece(data, base, seamed=False, final=True)
+        if not end and held < EVENT_BYTES:
+            parts = [data]
+            continue
+        size = end or held
+        yield Piece(data, size, base, bool(end), final=False)
+        parts, held, base = [data[size:]], held - size, base + size
+    data = b"".join(parts)
+    yield Piece(data, held, base, seamed=False, final=True)
 
 
 def _last_seam(data: bytes) -> int:
@@ -230,7 +222,7 @@ class Pieces:
         seen: Told of each piece's bytes as they pass, in any order: ``seen(base, data)``.
     """
 
-    def __init__(self, engines: Callable[[], Engine], threads: int, seen: Callable[[int, bytes], None]) -> None:
+    def __init__(self, engines: Callable[[], Engine], threads: int, seen: Callable[[int, memoryview], None]) -> None:
         self.readers = [Reader(engines(), number) for number in range(threads)]
         self._idle: SimpleQueue[Reader] = SimpleQueue()
         for reader in self.readers:
@@ -265,7 +257,7 @@ class Pieces:
         reader = self._idle.get()
         try:
             if seen:
-                self._seen(piece.base, piece.data)
+                self._seen(piece.base, piece.view)
             return reader.read(piece, state)
         finally:
             self._idle.put(reader)
@@ -281,13 +273,13 @@ class Pieces:
             else:
                 if guess is not None:
                     guess.result()  # its bytes were seen; what it read was a guess and wrong
-                whole = replace(piece, data=rest + piece.data, base=piece.base - len(rest)) if rest else piece
+                whole = piece.behind(0, rest) if rest else piece
                 if guess is None:
-                    self._seen(piece.base, piece.data)
+                    self._seen(piece.base, piece.view)
                 found = self._work(whole, out.state, seen=False)
                 piece = whole
             _accept(out, found, piece)
-            rest = piece.data[found.at :]
+            rest = piece.raw[found.at : piece.size]
             if out.closed:
                 yield rest
 
@@ -304,4 +296,4 @@ def _accept(out: Reading, found: Reading, piece: Piece) -> None:
     out.state, out.closed = found.state, found.closed
 
 
-__all__ = ["ASIDE_AT", "Drop", "Found", "Notes", "Piece", "Pieces", "Reading", "cut"]
+__all__ = ["ASIDE_AT", "Notes", "Piece", "Pieces", "Reading", "cut"]

@@ -175,7 +175,7 @@ def strict(text: bytes, *, exact: bool = False) -> Any:
 
 def is_sound(text: bytes) -> bool:
     """Return whether a text that Python's parser takes is JSON to the letter as we mean it: every parser takes it."""
-    if text.count(b"[") + text.count(b"{") > DEEPEST and _depth(text) > DEEPEST:
+    if text.count(b"[") + text.count(b"{") > DEEPEST and _is_deep(text):
         return False
     return half_pairs(text) == text
 
@@ -184,12 +184,13 @@ DEEPEST = 400
 """Nesting beyond which a value is refused: Python's own parser gives up at a depth that depends on who called it."""
 
 
-def _depth(text: bytes) -> int:
-    depth = deepest = 0
-    for bracket in _BRACKET.findall(_STRING.sub(b"", text)):
-        depth += 1 if bracket in b"[{" else -1
-        deepest = max(deepest, depth)
-    return deepest
+def _is_deep(text: bytes) -> bool:
+    depth = 0
+    for bracket in _BRACKET.finditer(_STRING.sub(b"", text)):
+        depth += 1 if bracket[0] in b"[{" else -1
+        if depth > DEEPEST:
+            return True
+    return False
 
 
 def _finite(text: str) -> float | None:

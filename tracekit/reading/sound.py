@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, Raw, UnsetType
 
-from tracekit.reading.damaged import ANY_SEAM, CLOSING, SEAM, sound_value
+from tracekit.reading.damaged import ANY_SEAM, CLOSING, EVENT_BYTES, SEAM, Piece, sound_value
 from tracekit.reading.numbers import INT64_MAX, Number, id_of, ns_of_text, row_of
 from tracekit.reading.repair import DEEPEST
 from tracekit.reading.rows import EVENT_REPAIRS, MISSING, ROW, TIMED, Row, Rows, Space, Thread, bit
@@ -34,8 +34,8 @@ Scan = tuple[list[Rows], int, int, bool]
 class Engine(Protocol):
     """Reads sound events; serves one thread at a time. Its rows count in ``named()``."""
 
-    def scan(self, data: bytes, at: int, base: int, comma: bool) -> Scan:
-        """Read events of ``data`` from ``at`` on; ``base`` is the offset of the data in the content."""
+    def scan(self, piece: Piece, at: int, comma: bool) -> Scan:
+        """Read events of a piece from ``at`` on; ``comma`` says whether one may stand there at once."""
         ...
 
     def named(self) -> tuple[Sequence[str], Sequence[Thread]]:
@@ -50,14 +50,14 @@ class Native:
         self._scanner = _native.Scanner()
         self._room = np.empty(0, dtype=ROW)
 
-    def scan(self, data: bytes, at: int, base: int, comma: bool) -> Scan:
-        """Read events of ``data`` from ``at`` on, without the GIL."""
+    def scan(self, piece: Piece, at: int, comma: bool) -> Scan:
+        """Read events of a piece from ``at`` on, without the GIL."""
         out: list[Rows] = []
-        room = len(data) // 64 + 64
+        room = piece.size // 64 + 64
         if len(self._room) < room:
             self._room = np.empty(room, dtype=ROW)
         while True:
-            count, at, status, comma = self._scanner.scan(data, at, base, comma, self._room)
+            count, at, status, comma = self._scanner.scan(piece.view, at, piece.base, comma, self._room)
             if count:
                 out.append(self._room[:count].copy())
             if status != FULL:
@@ -129,13 +129,13 @@ class Slower:
         """Return its strings and threads, by number."""
         return list(self._space.strings), list(self._space.threads)
 
-    def scan(self, data: bytes, at: int, base: int, comma: bool) -> Scan:
-        """Read events of ``data`` from ``at`` on: a stretch at a time, shorter where that fails."""
-        out: list[Rows] = []
+    def scan(self, piece: Piece, at: int, comma: bool) -> Scan:
+        """Read events of a piece from ``at`` on: a stretch at a time, shorter where that fails."""
+        data, out = piece.data, []
         while comma and data[at : at + 1] not in (b"", b"]"):
             seam = SEAM.search(data, at + self._span) or ANY_SEAM.search(data, at + self._span)
             end = seam.start() + 1 if seam else _last(data, at)
-            rows = self._stretch(data, at, end, base)
+            rows = self._stretch(data, at, end, piece.base)
             if rows is None:
                 if self._span <= _LEAST_BYTES:
                     self._span *= 2
@@ -149,6 +149,8 @@ class Slower:
 
     def _stretch(self, data: bytes, at: int, end: int, base: int) -> Rows | None:
         text = data[at:end]
+        if len(text) > EVENT_BYTES:
+            return None
         try:
             text.decode("utf-8")
             events = _EVENTS.decode(b"[" + text + b"]")
