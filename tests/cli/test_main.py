@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -124,6 +126,16 @@ def test_an_output_is_written_once_and_never_lost(tmp_path: Path) -> None:
     assert run("summary", MATH, "-o", out, "--force").returncode == 0
     assert out.read_text() != before
     assert list(tmp_path.iterdir()) == [out]
+
+
+def test_a_device_is_written_to_and_stays_a_device(tmp_path: Path) -> None:
+    """Renaming over /dev/null, as root, would leave a machine without one."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
+    assert run("summary", NAIVE, "-o", pipe, "--format", "json").returncode == 0
+    assert json.loads(reader.communicate(timeout=30)[0])["schema"] == "tracekit.summary/1"
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
 def test_an_output_stays_when_the_input_is_bad(tmp_path: Path) -> None:

@@ -36,5 +36,5 @@ def test_help_answers_within_150_ms() -> None:
 def test_a_diff_loads_no_torch_no_pandas_and_no_networkx() -> None:
     """torch belongs to the generators alone; the others are for who asks for them."""
     a, b = TRACES / "naive.json.gz", TRACES / "sdpa_math.json.gz"
-    loaded = modules_after(f"from tracekit.cli import main; main(['diff', {str(a)!r}, {str(b)!r}, '-o', '/dev/null', '--force'])")
+    loaded = modules_after(f"from tracekit.cli import main; main(['diff', {str(a)!r}, {str(b)!r}, '-o', '/dev/null'])")
     assert not loaded & {"torch", "pandas", "networkx"}

@@ -10,6 +10,8 @@ import numpy as np
 
 from tracekit.analysis.idle import Cause
 from tracekit.analysis.notices import notices
+from tracekit.analysis.overhead import unprofiled_step_ns
+from tracekit.analysis.picture import Picture, step_picture
 from tracekit.analysis.verdict import Verdict, verdict
 from tracekit.analysis.work import KERNEL, MEMCPY, MEMSET
 from tracekit.attention import Region
@@ -179,6 +181,15 @@ class IdleRow:
 
 
 @dataclass(frozen=True)
+class UnprofiledStep:
+    """The mean step that the same program would have without the profiler, with its range; see TK906."""
+
+    low_ns: float
+    mid_ns: float
+    high_ns: float
+
+
+@dataclass(frozen=True)
 class Summary:
     """The page. ``per_step`` figures are means over ``steps``."""
 
@@ -192,6 +203,8 @@ class Summary:
     idle: tuple[IdleRow, ...]
     attention: tuple[AttentionRow, ...]
     verdict: Verdict
+    unprofiled_step: UnprofiledStep | None = None
+    picture: Picture | None = field(default=None, metadata={"json": False})
     notices: tuple[str, ...] = field(default=())
 
 
@@ -206,8 +219,17 @@ def summarize(analysis: Analysis) -> Summary:
         idle=_idle(analysis),
         attention=_attention(analysis.attention.attention),
         verdict=verdict(analysis),
+        unprofiled_step=_unprofiled(analysis),
+        picture=step_picture(analysis),
         notices=(*notices(analysis), *analysis.attention.notices),
     )
+
+
+def _unprofiled(analysis: Analysis) -> UnprofiledStep | None:
+    if not len(analysis.work):
+        return None
+    free = unprofiled_step_ns(analysis)
+    return UnprofiledStep(free.low_ns, free.mid_ns, free.high_ns)
 
 
 def _trace(analysis: Analysis) -> TraceInfo:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-FORMATS = ("table", "json", "csv", "md")
+FORMATS = ("table", "json", "csv", "md", "html")
 _NARROWEST, _USUAL, _WIDEST = 40, 100, 200
 _PROGRESS_AFTER_S = 1.0
 
@@ -121,7 +121,7 @@ def check_output(out: Output) -> None:
         return
     if out.path.is_dir():
         raise OutputError(str(out.path), "is a folder", "Name a file.")
-    if out.path.exists() and not out.force:
+    if out.path.is_file() and not out.force:
         raise OutputError(str(out.path), "exists", "Give another name, or --force to overwrite it.")
     if not out.path.resolve().parent.is_dir():
         raise OutputError(str(out.path), "its folder doesn't exist", "Make the folder first.")
@@ -182,13 +182,20 @@ def write_text(out: Output, text: str) -> None:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file beside its place and rename it.
+    """Write a file beside its place and rename it; a device or pipe is written to as it is.
 
     Raises:
         OutputError: It can't be written.
     """
     from tracekit.errors import OutputError
 
+    if path.exists() and not path.is_file():
+        # A device or a pipe (/dev/null, /dev/stdout) is written to; renaming over it would replace it by a file.
+        try:
+            path.write_bytes(data)
+        except OSError as error:
+            raise OutputError(str(path), f"can't be written: {error.strerror or error}", "Check its permissions.") from error
+        return
     beside = path.with_name(f".{path.name[:100]}.{os.getpid()}.part")
     try:
         beside.write_bytes(data)

@@ -26,13 +26,16 @@ def command(trace: str, step_name: str | None, taxonomy: Path | None, **given: A
     """
     from tracekit.cli._options import check_output, emit, open_analysis, output
     from tracekit.findings import find
-    from tracekit.render.views.report import view
+    from tracekit.render.views.report import joined, view
+    from tracekit.render.views.summary import view as summary_view
 
     select, ignore, fail_on = given.pop("select"), given.pop("ignore"), given.pop("fail_on")
     out = output(given)
     check_output(out)
-    result = find(open_analysis(trace, step_name, taxonomy), select=select, ignore=ignore)
-    emit(out, result, lambda: view(result))
+    analysis = open_analysis(trace, step_name, taxonomy)
+    result = find(analysis, select=select, ignore=ignore)
+    # A page has room for what the findings rest on; a terminal is left with the findings.
+    emit(out, result, lambda: joined(view(result), summary_view(analysis.summary)) if out.format == "html" else view(result))
     if fail_on is None:
         return 0
     return int(any(SEVERITIES.index(one.severity) >= SEVERITIES.index(fail_on) for one in result.findings))

@@ -11,7 +11,7 @@ from tracekit.cli._options import output_options
 
 @click.command("rules")
 @click.argument("code", required=False)
-@output_options(("table", "json", "md"))
+@output_options(("table", "json", "md", "html"))
 def command(code: str | None, **given: Any) -> None:
     """List the rules of the report, or explain one.
 

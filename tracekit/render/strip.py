@@ -38,7 +38,7 @@ def _glyphs(strip: Strip) -> dict[str, str]:
 
 
 def _cells(bars: Sequence[Bar], strip: Strip, space: int) -> list[str]:
-    """Return the kind of each character, "" for none: the kind that covers most of its stretch of time."""
+    """Return the kind of each character: what covers most of its stretch of time, "" where that is nothing."""
     covered: list[dict[str, float]] = [{} for _ in range(space)]
     per_cell = max(strip.end_ns - strip.start_ns, 1) / space
     for bar in bars:
@@ -50,4 +50,4 @@ def _cells(bars: Sequence[Bar], strip: Strip, space: int) -> list[str]:
             overlap = min(high, cell + 1) - max(low, cell)
             if overlap > 0:
                 covered[cell][bar.kind] = covered[cell].get(bar.kind, 0.0) + overlap
-    return [max(kinds, key=lambda kind: kinds[kind]) if kinds else "" for kinds in covered]
+    return [max({"": 1.0 - sum(kinds.values()), **kinds}.items(), key=lambda item: item[1])[0] for kinds in covered]

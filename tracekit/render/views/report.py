@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tracekit.findings import Finding, Findings
-from tracekit.render.document import Builder, Cell, Column, Document, Facts, Fit, Heading, Table, Text, Tone
+from tracekit.render.document import Builder, Cell, Column, Document, Facts, Fit, Heading, Notice, Table, Text, Tone
 from tracekit.render.views._parts import number
 from tracekit.units import ns_text, pct_text, plural, us_text
 
@@ -68,3 +68,10 @@ def _facts(one: Finding, start_ns: int) -> list[tuple[str, str]]:
     if one.confidence < 0.85:
         facts.append(("confidence", pct_text(one.confidence)))
     return facts
+
+
+def joined(first: Document, second: Document) -> Document:
+    """Return two documents as one: the second without its title and verdict, which the first has said; notices last, each once."""
+    rest = second.without_notices().blocks[2:]
+    notices = [Notice(text) for text in dict.fromkeys((*first.notices, *second.notices))]
+    return Document((*first.without_notices().blocks, *rest, *notices), first.title)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
+from tracekit.analysis.picture import Picture
 from tracekit.analysis.summary import StepRow, Summary
 from tracekit.analysis.verdict import Bound
-from tracekit.render.document import Builder, Cell, Column, Document, Facts, Fit, Heading, Table, Text, Tone
+from tracekit.render.document import Bar, Builder, Cell, Column, Document, Facts, Fit, Heading, Strip, Table, Text, Tone
 from tracekit.render.views._parts import US, bar, name_column, number
 from tracekit.units import bytes_text, count_text, ns_text, pct_text, plural, us_text
 
@@ -32,6 +33,8 @@ def view(result: Summary) -> Document:
     page = Builder(title=result.trace.path)
     page.add(Heading(result.trace.path, 1), Text(result.verdict.text, Tone.GOOD if result.verdict.bound is Bound.GPU else Tone.STRONG))
     page.add(Facts(tuple(_facts(result))))
+    if result.picture:
+        page.add(Heading(f"The median step, {result.picture.step}"), _strip(result.picture))
     if result.steps and result.gpu.events:
         page.table("Steps", _steps(result.steps))
         page.table("GPU time by class, whole trace", _classes(result))
@@ -40,6 +43,14 @@ def view(result: Summary) -> Document:
     if result.attention:
         page.table("Attention", _attention(result))
     return page.document(result.notices)
+
+
+def _strip(picture: Picture) -> Strip:
+    lanes = tuple(
+        (label, tuple(Bar(f"{bar.name}, {ns_text(bar.length_ns)}", bar.start_ns, bar.length_ns, bar.kind) for bar in bars))
+        for label, bars in picture.lanes
+    )
+    return Strip(lanes, 0, max(picture.length_ns, 1), "0", ns_text(picture.length_ns))
 
 
 def _facts(result: Summary) -> list[tuple[str, str]]:
