@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from tracekit.analysis import Analysis
 from tracekit.analysis.idle import Cause
 from tracekit.findings.finding import Finding, Rule, Saving
-from tracekit.findings.making import finding, idle_steps, line_of, names_above, remove, step_ns, unprofiled_share
+from tracekit.findings.making import finding, line_of, names_above, remove, step_ns, steps, unprofiled_share
 from tracekit.linking import Role, call_roles
 from tracekit.trace import Category
 from tracekit.units import ns_text, plural
@@ -55,7 +55,7 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         names = [name for name in names_above(analysis, row)[1:] if name.startswith("aten::")]
         if names:
             groups.setdefault(names[-1], []).append(row)
-    step, count = step_ns(analysis), idle_steps(analysis)
+    step, count = step_ns(analysis), steps(analysis)
     for op, rows in groups.items():
         cost = sum(drained.get(row, 0) for row in rows) / count
         if cost < LEAST_SHARE * step:

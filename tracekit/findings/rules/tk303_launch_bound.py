@@ -32,7 +32,7 @@ from tracekit.analysis import Analysis
 from tracekit.analysis.idle import Cause
 from tracekit.analysis.overhead import unprofiled_step_ns
 from tracekit.findings.finding import Finding, Rule, Saving
-from tracekit.findings.making import finding, idle_steps, launched, step_ns, unprofiled_share
+from tracekit.findings.making import finding, launched, step_ns, steps, unprofiled_share
 from tracekit.units import ns_text, plural
 
 RULE = Rule("TK303", "launch-bound", "0.1.0")
@@ -42,7 +42,7 @@ LEAST_SHARE = 0.20
 
 def check(analysis: Analysis) -> Iterator[Finding]:
     """Yield a finding where launching is the limit."""
-    idle, count = analysis.idle, idle_steps(analysis)
+    idle, count = analysis.idle, steps(analysis)
     mine = np.isin(idle.cause, (Cause.OP, Cause.RUNTIME, Cause.NO_HOST_EVENT, Cause.PYTHON))
     cost, step = float(idle.dur_ns[mine].sum()) / count, step_ns(analysis)
     if cost < LEAST_SHARE * step or len(analysis.work) < 20 * count:
