@@ -48,7 +48,7 @@ def _kind(block: Block) -> str:
 def _key(column: Column, text: str) -> str:
     """Return what a field is sorted by: its number where the column has numbers, else its text."""
     if not column.right:
-        return text.lower()[:200]
+        return shown(text.lower()[:200])
     number = "".join(c for c in text if c in "0123456789.-+")
     return number.lstrip("+") or "-1e99"
 
