@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from tracekit.analysis.idle import Cause
+from tracekit.analysis.memory import MemoryRow, memory
 from tracekit.analysis.notices import notices
 from tracekit.analysis.overhead import unprofiled_step_ns
 from tracekit.analysis.picture import Picture, step_picture
@@ -204,6 +205,7 @@ class Summary:
     attention: tuple[AttentionRow, ...]
     verdict: Verdict
     unprofiled_step: UnprofiledStep | None = None
+    memory: tuple[MemoryRow, ...] = ()
     picture: Picture | None = field(default=None, metadata={"json": False})
     notices: tuple[str, ...] = field(default=())
 
@@ -220,6 +222,7 @@ def summarize(analysis: Analysis) -> Summary:
         attention=_attention(analysis.attention.attention),
         verdict=verdict(analysis),
         unprofiled_step=_unprofiled(analysis),
+        memory=memory(analysis.trace),
         picture=step_picture(analysis),
         notices=(*notices(analysis), *analysis.attention.notices),
     )

@@ -71,6 +71,7 @@ def _facts(result: Summary) -> list[tuple[str, str]]:
         ))
         facts.append(("a step", _per_step(steps)))
     facts.append(("GPU events", _events(result)))
+    facts += [("memory", "; ".join(f"{row.device} peak {bytes_text(row.peak_bytes)}" for row in result.memory))] if result.memory else []
     options = [
         key.replace("_", " ")
         for key in ("record_shapes", "with_stack", "profile_memory", "with_flops", "with_modules")
