@@ -1,0 +1,290 @@
+"""Writes a trace that shows in Perfetto what tracekit knows: every original event with its args, and ours beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from isal import igzip
+
+from tracekit.analysis import Analysis
+from tracekit.analysis.idle import Cause
+from tracekit.analysis.kernels import device_of
+from tracekit.analysis.paths import module_of, op_stack, python_line
+from tracekit.errors import InputError, escape_control
+from tracekit.findings import Findings
+from tracekit.intervals import covered
+from tracekit.linking import Method
+from tracekit.trace import GPU_WORK, Trace
+from tracekit.units import ns_text, us
+from tracekit.writing.fitting import clipped_ends
+from tracekit.writing.raw import RawTrace, parts, read_raw, with_args, with_field, with_members
+from tracekit.writing.tracks import Mark, Tracks
+
+FIRST_PID = 1_000_000
+FIRST_FLOW = 1 << 44
+"""Above the ids that profilers give to flows of their own, with which ours must not be joined."""
+
+WINDOWS = 200
+"""Points of the busy counter over the trace."""
+
+LEAST_WINDOW_NS = 50_000
+LEAST_IDLE_NS = 1_000
+"""Idle stretches below are left out of the track: a viewer can't show them, and there are thousands."""
+
+_LONGEST = 200  # characters of a name of ours
+
+
+@dataclass(frozen=True)
+class Annotated:
+    """What was written.
+
+    Attributes:
+        data: The file, gzip.
+        events: Events of the original, all of them in the file.
+        added: Events of ours.
+        clipped: Slices that were shortened so that a viewer keeps them; their args say how long they were.
+        notices: What a user should know.
+    """
+
+    data: bytes
+    events: int
+    added: int
+    clipped: int
+    notices: tuple[str, ...]
+
+
+def annotate(analysis: Analysis, findings: Findings) -> Annotated:
+    """Return the annotated trace.
+
+    Args:
+        analysis: The trace's analysis; its file is read once more, as text.
+        findings: What was found in it.
+
+    Raises:
+        InputError: The file came from standard input, or isn't sound JSON.
+    """
+    trace = analysis.trace
+    if trace.path == "-":
+        raise InputError("-", "standard input can be read only once", "Name a file.")
+    raw = read_raw(trace.path)
+    cut = clipped_ends(trace)
+    more, links = _gpu_args(analysis), _links(findings)
+    events = list(raw.events)
+    _change_slices(trace, events, cut, more, links)
+    _rename(analysis, events)
+    tracks = Tracks(_free_pid(trace), trace.span_ns[0])
+    ours = list(_ours(analysis, findings, tracks, links))
+    notices = []
+    if abs(trace.span_ns[1]) > 9_000_000_000_000_000:
+        notices.append("The trace has times since the epoch; Perfetto holds them as doubles, so that slices which touch may overlap there.")
+    if cut:
+        notices.append(
+            f"{len(cut):,} slices crossed others of their track and were shortened for the viewer; their args say how long they were."
+        )
+    return Annotated(_file(raw, events, ours), len(events), len(ours), len(cut), tuple(notices))
+
+
+def _file(raw: RawTrace, events: list[bytes], ours: list[bytes]) -> bytes:
+    members = b"".join(b'"' + key.encode() + b'": ' + value + b",\n" for key, value in raw.members.items() if key.isidentifier())
+    return bytes(igzip.compress(b"{" + members + b'"traceEvents": [\n' + b",\n".join([*events, *ours]) + b"\n]}\n", compresslevel=2))
+
+
+def _free_pid(trace: Trace) -> int:
+    used = {thread.pid for thread in trace.threads}
+    pid = FIRST_PID
+    while pid in used:
+        pid += 1
+    return pid
+
+
+def _change_slices(
+    trace: Trace, events: list[bytes], cut: dict[int, int], more: dict[int, dict[str, object]], links: dict[int, int]
+) -> None:
+    slices = trace.slices
+    for row in {*cut, *more, *links}:
+        at = int(slices.index[row])
+        args = dict(more.get(row, {}))
+        if row in cut:
+            args["tracekit.original_dur_us"] = us(int(slices.dur_ns[row]))
+            events[at] = with_field(events[at], "dur", us(cut[row] - int(slices.ts_ns[row])))
+        events[at] = with_args(events[at], args)
+        if row in links:
+            events[at] = with_members(events[at], {"bind_id": hex(links[row]), "flow_out": True})
+
+
+def _gpu_args(analysis: Analysis) -> dict[int, dict[str, object]]:
+    """Return what every GPU event gains."""
+    trace, links, work = analysis.trace, analysis.links, analysis.work
+    slices, seen = trace.slices, {}
+    out: dict[int, dict[str, object]] = {}
+    for g, row in enumerate(links.gpu.tolist()):
+        op, launch, step = int(links.op[g]), int(links.launch[g]), int(links.step[g])
+        args: dict[str, object] = {
+            "tracekit.class": work.classes[work.class_id[g]],
+            "tracekit.linked_by": Method(int(links.method[g])).name.lower(),
+        }
+        source = op if op >= 0 else launch
+        if source >= 0:
+            if source not in seen:
+                seen[source] = {
+                    "tracekit.op": trace.name(op)[:_LONGEST] if op >= 0 else None,
+                    "tracekit.op_stack": " > ".join(op_stack(trace, links, source))[-1000:] or None,
+                    "tracekit.module": module_of(trace, links, source) or None,
+                    "tracekit.python": python_line(trace, links, source) or None,
+                }
+            args |= {key: _safe(value) for key, value in seen[source].items() if value}
+        if launch >= 0:
+            args["tracekit.launch"] = _safe(trace.name(launch)[:_LONGEST])
+            args["tracekit.launch_to_start_us"] = us(int(slices.ts_ns[row] - slices.ts_ns[launch]))
+        if step >= 0:
+            args["tracekit.step"] = links.steps.names[step]
+        out[row] = args
+    return out
+
+
+def _safe(text: str) -> str:
+    """Return text that no viewer chokes on: no control character, and no backslash at its end (Perfetto 52 loses every event then)."""
+    return escape_control(text).rstrip("\\")
+
+
+def _links(findings: Findings) -> dict[int, int]:
+    """Return the flow of the first evidence of each finding, by its row; one flow a slice, as the format has it."""
+    out: dict[int, int] = {}
+    for number, one in enumerate(findings.findings, FIRST_FLOW):
+        if one.evidence:
+            out.setdefault(one.evidence[0].row, number)
+    return out
+
+
+def _rename(analysis: Analysis, events: list[bytes]) -> None:
+    """Give GPU processes and streams names that say what they are, in place: an added name would lose against the first one."""
+    trace = analysis.trace
+    rows = trace.slices.rows(*GPU_WORK)
+    pids: dict[int | str, int] = {}
+    for thread, device in zip(trace.slices.thread[rows].tolist(), trace.slices.device[rows].tolist(), strict=True):
+        pids.setdefault(trace.threads[thread].pid, device)
+    for i, event in enumerate(events):
+        if b'"M"' not in event[:400]:
+            continue
+        known = parts(event)
+        if known is None or known.ph != "M" or known.name != "process_name" or bytes(known.args)[:1] != b"{":
+            continue
+        if known.pid in pids:
+            device = pids[known.pid]  # type: ignore[index]
+            name = str(device_of(analysis, device).get("name", "")) or "GPU"
+            events[i] = with_args(
+                event,
+                {"name": f"GPU {device} {name}".strip(), "tracekit.original": bytes(known.args).decode("utf-8", "replace")[:_LONGEST]},
+            )
+
+
+def _ours(analysis: Analysis, findings: Findings, tracks: Tracks, links: dict[int, int]) -> Iterator[bytes]:
+    yield from tracks.header()
+    yield from tracks.track("findings", "finding", _findings(findings, links))
+    yield from tracks.track("steps", "tracekit.step", _steps(analysis))
+    yield from tracks.track("GPU idle", "tracekit.idle", _idle(analysis))
+    yield from tracks.track("attention", "tracekit.attention", _attention(analysis))
+    yield from tracks.track("CPU time that nothing explains", "tracekit.opaque", _opaque(analysis))
+    yield from tracks.counter("GPU busy", "%", _busy(analysis))
+    yield from tracks.counter("launch queue", "events", _queue(analysis))
+
+
+def _findings(findings: Findings, links: dict[int, int]) -> Iterator[Mark]:
+    """Yield a mark over the evidence of each finding."""
+    for number, one in enumerate(findings.findings, FIRST_FLOW):
+        if not one.evidence:
+            continue
+        first = one.evidence[0]
+        saving = one.saving_ns_per_step
+        args: dict[str, object] = {
+            "code": one.code,
+            "severity": one.severity,
+            "what": _safe(one.what),
+            "why": _safe(one.why),
+            "fix": _safe(one.fix),
+        }
+        args["cost_us_per_step"] = us(one.cost_ns_per_step)
+        if saving is not None:
+            args |= {"saving_us_per_step": us(saving.mid_ns), "saving_low_us": us(saving.low_ns), "saving_high_us": us(saving.high_ns)}
+        link = number if number in links.values() else 0
+        yield Mark(first.ts_ns, first.ts_ns + max(first.dur_ns, 1), _safe(f"{one.code} {one.severity}: {one.title}"[:_LONGEST]), args, link)
+
+
+def _steps(analysis: Analysis) -> Iterator[Mark]:
+    windows, steps = analysis.windows, analysis.links.steps
+    for i, name in enumerate(steps.names):
+        wall, busy = int(windows.wall_ns[i]), int(windows.busy_ns[i])
+        args: dict[str, object] = {
+            "step_us": us(wall),
+            "gpu_busy_us": us(busy),
+            "gpu_idle_us": us(wall - busy),
+            "host_us": us(int(windows.host_ns[i])),
+        }
+        yield Mark(
+            int(windows.start_ns[i]), int(windows.end_ns[i]), f"{name}: {ns_text(wall)}, GPU busy {100 * busy / max(wall, 1):.0f} %", args
+        )
+
+
+def _idle(analysis: Analysis) -> Iterator[Mark]:
+    idle, trace = analysis.idle, analysis.trace
+    columns = zip(idle.start_ns.tolist(), idle.end_ns.tolist(), idle.cause.tolist(), idle.row.tolist(), strict=True)
+    for start, end, cause, row in columns:
+        if end - start < LEAST_IDLE_NS:
+            continue
+        kind = Cause(cause).name.lower().replace("_", " ")
+        name = trace.name(row)[:_LONGEST] if row >= 0 else ""
+        yield Mark(start, end, _safe(f"idle: {name or kind}"), {"cause": kind, "idle_us": us(end - start)})
+
+
+def _attention(analysis: Analysis) -> Iterator[Mark]:
+    slices = analysis.trace.slices
+    for region in analysis.attention.attention:
+        rows = np.array(region.gpu_rows, dtype=np.int64)
+        if not len(rows):
+            continue
+        args: dict[str, object] = {
+            "backend": region.backend,
+            "direction": region.direction.value,
+            "gpu_us": us(region.gpu_ns),
+            "cpu_us": us(region.cpu_ns),
+        }
+        args |= {f"stage.{stage.name}_us": us(stage.ns) for stage in region.stages}
+        args |= {"shapes": region.shapes} if region.shapes else {}
+        start, end = int(slices.ts_ns[rows].min()), int(slices.end_ns[rows].max())
+        yield Mark(start, end, f"attention {region.direction.value}: {region.backend}", args)
+
+
+def _opaque(analysis: Analysis) -> Iterator[Mark]:
+    slices, host = analysis.trace.slices, analysis.host
+    for row in np.flatnonzero(np.minimum(host.opaque_ns, host.exposed_ns) > 0).tolist():
+        args: dict[str, object] = {"opaque_us": us(int(host.opaque_ns[row])), "exposed_us": us(int(host.exposed_ns[row]))}
+        yield Mark(int(slices.ts_ns[row]), int(slices.end_ns[row]), _safe(analysis.trace.name(row)[:_LONGEST]), args)
+
+
+def _busy(analysis: Analysis) -> Iterator[tuple[int, float]]:
+    work = analysis.work
+    on = work.device == analysis.windows.device
+    if not on.any():
+        return
+    low, high = int(work.start_ns[on].min()), int(work.end_ns[on].max())
+    width = max((high - low) // WINDOWS, LEAST_WINDOW_NS)
+    starts = np.arange(low, high, width)
+    share = 100.0 * covered(work.start_ns[on], work.end_ns[on], starts, starts + width) / width
+    yield from zip(starts.tolist(), share.tolist(), strict=True)
+    yield high, 0.0
+
+
+def _queue(analysis: Analysis) -> Iterator[tuple[int, float]]:
+    """Yield how many GPU events are launched and not yet begun."""
+    links, slices = analysis.links, analysis.trace.slices
+    known = links.launch >= 0
+    launched, begun = slices.ts_ns[links.launch[known]], analysis.work.start_ns[known]
+    late = begun >= launched
+    times = np.concatenate((launched[late], begun[late]))
+    change = np.concatenate((np.ones(int(late.sum()), np.int64), -np.ones(int(late.sum()), np.int64)))
+    order = np.lexsort((-change, times))
+    times, depth = times[order], np.cumsum(change[order])
+    last = np.append(times[1:] != times[:-1], True) if len(times) else np.empty(0, bool)
+    yield from zip(times[last].tolist(), depth[last].astype(float).tolist(), strict=True)
