@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 import msgspec
+from isal import igzip
 
 from tracekit.errors import InputError
 from tracekit.reading.container import open_source
@@ -109,3 +110,16 @@ def with_field(event: bytes, key: str, value: object) -> bytes:
         if not start <= match.start() < start + len(args):
             return event[: match.start(2)] + msgspec.json.encode(value) + event[match.end(2) :]
     return event
+
+
+def as_it_is(path: str) -> bytes:
+    """Return a file's content, gzip, without looking into it.
+
+    Raises:
+        InputError: It can't be read.
+    """
+    source = open_source(path)
+    try:
+        return bytes(igzip.compress(b"".join(source.chunks), compresslevel=1))
+    finally:
+        source.close()
