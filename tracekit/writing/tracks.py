@@ -41,7 +41,7 @@ class Tracks:
         yield msgspec.json.encode({"ph": "M", "name": "process_sort_index", **common, "args": {"sort_index": -100}})
 
     def track(self, label: str, category: str, marks: Iterable[Mark]) -> Iterator[bytes]:
-        """Yield the events of a track; marks that overlap get lanes of the same name."""
+        """Yield the events of a track; marks that overlap get lanes, numbered from the second on."""
         lanes: list[list[Mark]] = []
         for mark in sorted(marks, key=lambda one: (one.start_ns, -one.end_ns)):
             free = next((lane for lane in lanes if lane[-1].end_ns <= mark.start_ns), None)
@@ -49,12 +49,14 @@ class Tracks:
                 lanes.append([mark])
             else:
                 free.append(mark)
-        for lane in lanes:
+        for number, lane in enumerate(lanes, 1):
             self._lanes += 1
             cookie = hex(self._lanes)
+            # Two tracks of one name become a group, which can't be pinned.
+            name = label if number == 1 else f"{label} {number}"
             # A track is named after its first slice, so that one, of no length, has the track's own name.
-            yield self._event("b", self.start_ns, label, category, cookie)
-            yield self._event("e", self.start_ns, label, category, cookie)
+            yield self._event("b", self.start_ns, name, category, cookie)
+            yield self._event("e", self.start_ns, name, category, cookie)
             for mark in lane:
                 extra: dict[str, object] = {"args": mark.args} if mark.args else {}
                 if mark.link:
