@@ -94,6 +94,27 @@ def test_tables_keep_to_the_width(args: tuple[object, ...], width: int) -> None:
     assert "\x1b" not in out
 
 
+@pytest.mark.parametrize(("condition", "code"), [("step_us > +3%", 1), ("step_us > +300%", 0)])
+def test_diff_fails_by_a_gate(condition: str, code: int) -> None:
+    """Exit code 1, the reason on stderr, the result on stdout all the same."""
+    done = run("diff", NAIVE, MATH, "--fail-if", condition)
+    assert done.returncode == code
+    assert ("more than noise" in done.stderr) is bool(code)
+    assert "2.22×" in done.stdout
+
+
+def test_a_gate_that_is_none_is_an_error() -> None:
+    """It says how one looks."""
+    assert "step_us > +3%" in one_line_error("diff", NAIVE, MATH, "--fail-if", "slow")
+
+
+def test_diff_of_many_is_a_table_of_variants() -> None:
+    """One row each, in the order given."""
+    document = json.loads(run("diff", NAIVE, MATH, TRACES / "sdpa_flash.json.gz", "--format", "json").stdout)
+    assert document["schema"] == "tracekit.variants/1"
+    assert [row["label"] for row in document["variants"]] == ["naive", "sdpa_math", "sdpa_flash"]
+
+
 def test_diff_says_what_changed_in_its_first_lines() -> None:
     """The answer before the tables."""
     lines = run("diff", NAIVE, MATH, "--width", 160).stdout.splitlines()

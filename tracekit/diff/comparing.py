@@ -35,7 +35,7 @@ def compare(a: Analysis | str | Path, b: Analysis | str | Path, *, step_name: st
     one, two = (given if isinstance(given, Analysis) else analyze(str(given), step_name=step_name) for given in (a, b))
     names = labels([one.trace.path, two.trace.path])
     first, second = side(one, names[0]), side(two, names[1])
-    step = _step(first, second)
+    step = step_delta(first, second)
     rows, idle, moved = gpu_rows(first, second), idle_rows(first, second), shifted(first, second)
     explained = sum(row.delta_ns for row in rows) + sum(row.delta_ns for row in idle)
     return Diff(
@@ -56,7 +56,8 @@ def _side(data: SideData) -> Side:
     return Side(data.label, data.analysis.trace.path, data.device, len(data.steps), len(data.left_out))
 
 
-def _step(a: SideData, b: SideData) -> StepDelta:
+def step_delta(a: SideData, b: SideData) -> StepDelta:
+    """Return the step's times on both sides, with the band of their difference."""
     noise = [_noise(side) for side in (a, b)]
     busy, waits = (max(one[i] for one in noise) for i in (0, 1))
     gpu = [_gpu(side) for side in (a, b)]

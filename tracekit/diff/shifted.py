@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracekit.attention import Region
 from tracekit.diff.result import Shifted
@@ -50,26 +49,15 @@ def _exposed(side: SideData, direction: str) -> float:
     By the windows compared, not by the calls: the GPU waits for a call in the window of the step before it.
     """
     idle = side.analysis.idle
-    inside = _inside(side, [region for region in side.analysis.attention.attention if region.direction.value == direction])
+    inside = side.inside([region for region in side.analysis.attention.attention if region.direction.value == direction])
     mine = np.isin(idle.step, side.steps) & (idle.row >= 0)
     return float(idle.dur_ns[mine][inside[idle.row[mine]]].sum()) / side.count
-
-
-def _inside(side: SideData, regions: list[Region]) -> NDArray[np.bool_]:
-    """Return whether each slice lies within one of the regions (bool[n])."""
-    slices = side.analysis.trace.slices
-    inside = np.zeros(len(slices), dtype=bool)
-    for region in regions:
-        for row in region.rows:
-            span = np.arange(row, np.searchsorted(slices.ts_ns, slices.ts_ns[row] + slices.dur_ns[row]))
-            inside[span[slices.thread[span] == slices.thread[row]]] = True
-    return inside
 
 
 def _worst_op(side: SideData, regions: list[Region]) -> str:
     """Return the op inside the regions with the most opaque time, or the most self time where none is opaque."""
     trace, links, host = side.analysis.trace, side.analysis.links, side.analysis.host
-    rows = np.flatnonzero(_inside(side, regions) & (trace.slices.category == Category.CPU_OP))
+    rows = np.flatnonzero(side.inside(regions) & (trace.slices.category == Category.CPU_OP))
     weight = host.opaque_ns[rows] if host.opaque_ns[rows].any() else links.self_ns[rows]
     if not len(rows):
         return ""

@@ -65,6 +65,16 @@ class SideData:
         """Return the mean over the steps compared of a quantity of all steps (int64[k])."""
         return float(values[self.steps].sum()) / self.count
 
+    def inside(self, regions: Sequence[Region]) -> NDArray[np.bool_]:
+        """Return whether each slice lies within one of some attention calls (bool[n])."""
+        slices = self.analysis.trace.slices
+        inside = np.zeros(len(slices), dtype=bool)
+        for region in regions:
+            for row in region.rows:
+                span = np.arange(row, np.searchsorted(slices.ts_ns, slices.ts_ns[row] + slices.dur_ns[row]))
+                inside[span[slices.thread[span] == slices.thread[row]]] = True
+        return inside
+
     @property
     def device(self) -> str:
         """Name of the device, or ""."""
