@@ -5,6 +5,7 @@ Works on characters, for formats that have them; knows no colour and no terminal
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -24,6 +25,8 @@ _BAR = 10
 _BAR_WIDE = 20
 _WIDE = 120  # characters from which a bar may be long
 _NARROWEST = 8  # to which a column that shrinks may go when no other may leave
+_NUMBER = re.compile(r"[+-]?[\d,]+(\.\d+)?\*?")
+_EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 @dataclass(frozen=True)
@@ -69,23 +72,44 @@ def fit(table: Table, width: int) -> Fitted:
     Columns that may leave do so first, the lowest priority first; then columns that shrink share what is left. Numbers are never cut: where even that
     isn't enough, the lines are longer than the page.
     """
-    natural = [_natural(column, [row[i] for row in table.rows], width) for i, column in enumerate(table.columns)]
+    texts = [_texts(column, [row[i] for row in table.rows]) for i, column in enumerate(table.columns)]
+    natural = [_natural(column, [row[i] for row in table.rows], texts[i], width) for i, column in enumerate(table.columns)]
     keep = _staying(table.columns, natural, width)
     columns = tuple(table.columns[i] for i in keep)
-    widths = _shares(columns, [natural[i] for i in keep], width)
-    fields = [_field_texts(column, [row[i] for row in table.rows], space) for i, column, space in zip(keep, columns, widths, strict=True)]
-    rows = tuple(tuple((texts[r], row[i]) for texts, i in zip(fields, keep, strict=True)) for r, row in enumerate(table.rows))
+    widths = _with_titles(columns, _shares(columns, [natural[i] for i in keep], width), width)
+    fields = [
+        _field_texts(column, [row[i] for row in table.rows], texts[i], space)
+        for i, column, space in zip(keep, columns, widths, strict=True)
+    ]
+    rows = tuple(tuple((column[r], row[i]) for column, i in zip(fields, keep, strict=True)) for r, row in enumerate(table.rows))
     titles = tuple(_wrapped(shown(column.title), space) for column, space in zip(columns, widths, strict=True))
     gone = tuple(column.title for i, column in enumerate(table.columns) if i not in keep and column.title)
     return Fitted(columns, tuple(widths), titles, rows, gone)
 
 
-def _natural(column: Column, cells: Sequence[Cell], width: int) -> int:
+def bar_text(share: float, space: int) -> str:
+    """Return a bar of whole blocks and one of eighths; anything above nothing shows."""
+    eighths = max(round(min(share, 1.0) * space * 8), 1 if share > 0 else 0)
+    whole, rest = divmod(eighths, 8)
+    return "█" * whole + (_EIGHTHS[rest] if rest else "")
+
+
+def _texts(column: Column, cells: Sequence[Cell]) -> list[str]:
+    """Return the text of each field; numbers of a column have their points below each other."""
+    texts = [shown(cell.text) for cell in cells]
+    if not column.right or not all(_NUMBER.fullmatch(text) for text in texts if text):
+        return texts
+    tails = [len(text) - text.index(".") if "." in text else int(text.endswith("*")) for text in texts]
+    most = max((tail for tail, text in zip(tails, texts, strict=True) if text), default=0)
+    return [text + " " * (most - tail) if text else "" for text, tail in zip(texts, tails, strict=True)]
+
+
+def _natural(column: Column, cells: Sequence[Cell], texts: Sequence[str], width: int) -> int:
     """Return the width that a column would like: that of its widest field, its unit, or the longest word of its title."""
     if column.bar:
         return _BAR_WIDE if width >= _WIDE else _BAR
     words = [*shown(column.title).split(), shown(column.unit)]
-    return max((*(text_width(shown(cell.text)) + cell.indent * INDENT for cell in cells), *map(text_width, words)))
+    return max((*(text_width(text) + cell.indent * INDENT for text, cell in zip(texts, cells, strict=True)), *map(text_width, words)))
 
 
 def _least(column: Column, natural: int) -> int:
@@ -124,9 +148,18 @@ def _shares(columns: Sequence[Column], natural: Sequence[int], width: int) -> li
     return widths
 
 
-def _field_texts(column: Column, cells: Sequence[Cell], space: int) -> list[str]:
+def _with_titles(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[int]:
+    """Return the widths, widened where there is room for a title on one line: those that need least first."""
+    wider = list(widths)
+    needs = [text_width(shown(column.title)) - space for column, space in zip(columns, widths, strict=True)]
+    for i in sorted(range(len(columns)), key=lambda i: needs[i]):
+        if needs[i] > 0 and _line(wider) + needs[i] <= width:
+            wider[i] += needs[i]
+    return wider
+
+
+def _field_texts(column: Column, cells: Sequence[Cell], texts: Sequence[str], space: int) -> list[str]:
     """Return the text of each field of a column, indented and no wider than ``space`` if the column shrinks."""
-    texts = [shown(cell.text) for cell in cells]
     indents = [cell.indent * INDENT for cell in cells]
     if column.fit is Fit.SHRINK:
         short = {

@@ -8,8 +8,8 @@ from typing import TextIO
 
 from tracekit.render.document import Block, Cell, Column, Document, Facts, Fit, Heading, Notice, Strip, Table, Text, Tone
 from tracekit.render.formats import Page
-from tracekit.render.layout import text_width
-from tracekit.render.strip import drawn, legend
+from tracekit.render.layout import bar_text, text_width
+from tracekit.render.strip import drawn, legend, packed
 from tracekit.render.text import shown
 
 TAKES = "document"
@@ -91,7 +91,7 @@ def _names(column: Column, cells: list[Cell]) -> dict[str, str]:
 
 def _field(column: Column, cell: Cell, short: dict[str, str]) -> str:
     if column.bar:
-        return "█" * max(round(min(cell.share, 1.0) * _BAR), 1 if cell.share > 0 else 0)
+        return bar_text(cell.share, _BAR)
     text = shown(cell.text)
     return "&emsp;" * cell.indent + escaped(short.get(text, text))
 
@@ -102,6 +102,7 @@ def _strip(strip: Strip) -> Iterator[str]:
     width = max(map(text_width, labels), default=0)
     yield "```text"
     for label, (_, cells) in zip(labels, drawn(strip, _STRIP_WIDTH), strict=True):
-        yield label + " " * (width - text_width(label)) + "  " + cells
-    yield f"{shown(strip.start_text)} … {shown(strip.end_text)}   {legend(strip).replace('`', chr(39))}"
+        yield (label + " " * (width - text_width(label)) + "  " + cells).rstrip()
+    yield f"{shown(strip.start_text)} … {shown(strip.end_text)}"
+    yield from (line.replace("`", "'") for line in packed(legend(strip, _STRIP_WIDTH), _STRIP_WIDTH))
     yield "```"

@@ -11,8 +11,8 @@ from typing import TextIO
 
 from tracekit.render.document import Block, Document, Facts, Heading, Notice, Strip, Table, Text, Tone
 from tracekit.render.formats import Page
-from tracekit.render.layout import GAP, Fitted, fit, text_width
-from tracekit.render.strip import drawn, legend
+from tracekit.render.layout import GAP, Fitted, bar_text, fit, text_width
+from tracekit.render.strip import drawn, legend, packed
 from tracekit.render.text import shown
 
 TAKES = "document"
@@ -22,7 +22,6 @@ Span = tuple[str, Tone]
 Line = Sequence[Span]
 
 _STYLES = {Tone.PLAIN: "", Tone.STRONG: "bold", Tone.MUTED: "dim", Tone.GOOD: "green", Tone.BAD: "red"}
-_EIGHTHS = " ▏▎▍▌▋▊▉"
 _FACT_LABEL = 22  # characters that a label of a fact may take before its text starts on its own line
 
 
@@ -86,7 +85,8 @@ def _table(table: Table, width: int) -> Iterator[Line]:
         yield from _header(fitted)
         for row in fitted.rows:
             yield _row(
-                fitted, [(_bar(cell.share, space) if column.bar else text, cell.tone) for column, space, (text, cell) in fitted.along(row)]
+                fitted,
+                [(bar_text(cell.share, space) if column.bar else text, cell.tone) for column, space, (text, cell) in fitted.along(row)],
             )
         if fitted.left_out:
             yield from _muted(f"not shown at this width: {', '.join(fitted.left_out)}", width)
@@ -125,13 +125,6 @@ def _padded(text: str, space: int, *, right: bool = False) -> str:
     return blank + text if right else text + blank
 
 
-def _bar(share: float, space: int) -> str:
-    """Return a bar of whole blocks and one of eighths; anything above nothing shows."""
-    eighths = max(round(min(share, 1.0) * space * 8), 1 if share > 0 else 0)
-    whole, rest = divmod(eighths, 8)
-    return "█" * whole + (_EIGHTHS[rest] if rest else "")
-
-
 def _strip(strip: Strip, width: int) -> Iterator[Line]:
     label_width = min(max((text_width(shown(label)) for label, _ in strip.lanes), default=0), _FACT_LABEL)
     space = max(width - label_width - GAP, 10)
@@ -140,7 +133,7 @@ def _strip(strip: Strip, width: int) -> Iterator[Line]:
         yield (_padded(shown(label)[:label_width], label_width) + " " * GAP, Tone.MUTED), (cells, Tone.PLAIN)
     edges = shown(strip.start_text), shown(strip.end_text)
     yield ((blank + edges[0] + _padded(edges[1], space - text_width(edges[0]), right=True), Tone.MUTED),)
-    yield from (((blank + line, Tone.MUTED),) for line in _wrap(legend(strip), space))
+    yield from (((blank + line, Tone.MUTED),) for line in packed(legend(strip, space), space))
 
 
 def _paint(lines: Iterator[Line], stream: TextIO) -> None:
