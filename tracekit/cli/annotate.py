@@ -15,7 +15,9 @@ from tracekit.cli._options import trace_options
 @click.option("--force", is_flag=True, help="Overwrite an existing output.")
 @trace_options
 def command(trace: str, path: Path, force: bool, step_name: str | None, taxonomy: Path | None) -> None:
-    """Write a trace that shows in Perfetto what tracekit knows: findings, idle time, attention, steps.
+    """Write a trace that shows in Perfetto what tracekit knows.
+
+    Findings, idle time, attention and steps have tracks of their own.
 
     Example: tracekit annotate naive.json.gz -o naive.annotated.json.gz
     """

@@ -12,11 +12,11 @@ from tracekit.cli._options import output_options, trace_options
 
 @click.command("attention")
 @click.argument("trace")
-@click.option("--limit", type=click.IntRange(0), default=30, show_default=True, help="Calls of a table; 0 shows all.")
+@click.option("--limit", type=click.IntRange(0), metavar="N", default=30, show_default=True, help="Calls of a table; 0 shows all.")
 @trace_options
 @output_options()
 def command(trace: str, step_name: str | None, taxonomy: Path | None, **given: Any) -> None:
-    """List every attention call: backend, stages, shapes, what is worth saying.
+    """List every attention call: backend, stages, shapes.
 
     Example: tracekit attention sdpa_math.json.gz
     """

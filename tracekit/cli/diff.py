@@ -14,7 +14,7 @@ from tracekit.cli._options import output_options, trace_options
 @click.argument("a")
 @click.argument("b")
 @click.argument("more", nargs=-1)
-@click.option("--limit", type=click.IntRange(0), default=15, show_default=True, help="Rows of each table; 0 shows all.")
+@click.option("--limit", type=click.IntRange(0), metavar="N", default=15, show_default=True, help="Rows of each table; 0 shows all.")
 @click.option(
     "--fail-if",
     "gates",

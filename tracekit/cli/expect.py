@@ -15,7 +15,7 @@ from tracekit.cli._options import trace_options
 @click.option("--force", is_flag=True, help="Overwrite an existing output.")
 @trace_options
 def command(trace: str, path: Path | None, force: bool, step_name: str | None, taxonomy: Path | None) -> None:
-    """Draft a file of expectations from a trace, to be thought about and edited.
+    """Draft a file of expectations from a trace, for you to edit.
 
     Example: tracekit expect naive.json.gz -o expect.toml
     """

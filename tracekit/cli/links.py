@@ -12,11 +12,11 @@ from tracekit.cli._options import output_options, trace_options
 
 @click.command("links")
 @click.argument("trace")
-@click.option("--limit", type=click.IntRange(0), default=50, show_default=True, help="Rows of a table; 0 shows all.")
+@click.option("--limit", type=click.IntRange(0), metavar="N", default=50, show_default=True, help="Rows of a table; 0 shows all.")
 @trace_options
 @output_options()
 def command(trace: str, step_name: str | None, taxonomy: Path | None, **given: Any) -> None:
-    """List every GPU event with its launch, op, step, and how that is known.
+    """List every GPU event with its launch, op and step.
 
     Example: tracekit links naive.json.gz --format csv
     """

@@ -14,11 +14,11 @@ from tracekit.cli._options import output_options, trace_options
 @click.argument("trace")
 @click.option("--by", type=click.Choice(["name", "shape", "module", "stack"]), default="name", show_default=True, help="What makes a row.")
 @click.option("--tree", is_flag=True, help="Show the tree of ops, annotations and calls.")
-@click.option("--limit", type=click.IntRange(0), default=30, show_default=True, help="Rows of a table; 0 shows all.")
+@click.option("--limit", type=click.IntRange(0), metavar="N", default=30, show_default=True, help="Rows of a table; 0 shows all.")
 @trace_options
 @output_options()
 def command(trace: str, step_name: str | None, taxonomy: Path | None, **given: Any) -> None:
-    """List CPU ops with their host time and the GPU time that they launch.
+    """List CPU ops with their host time and the GPU time they launch.
 
     Example: tracekit ops gpt.json.gz --by shape
     """

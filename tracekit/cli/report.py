@@ -20,7 +20,7 @@ SEVERITIES = ("info", "warning", "error")
 @trace_options
 @output_options()
 def command(trace: str, step_name: str | None, taxonomy: Path | None, **given: Any) -> int:
-    """Say what is wrong with a trace's program, why, what it costs and what to change.
+    """Say what is wrong, what it costs and what to change.
 
     Example: tracekit report naive.json.gz --fail-on warning
     """

@@ -15,7 +15,9 @@ from tracekit.cli._options import output_options, trace_options
 @trace_options
 @output_options()
 def command(trace: str, step_name: str | None, taxonomy: Path | None, **given: Any) -> None:
-    """Say in one page what a trace shows: steps, busy and idle, classes, attention.
+    """Say in one page what a trace shows.
+
+    Verdict, steps, busy and idle time, kernel classes, attention.
 
     Example: tracekit summary naive.json.gz
     """

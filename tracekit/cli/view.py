@@ -16,7 +16,7 @@ from tracekit.cli._options import trace_options
 @click.option("--no-browser", is_flag=True, help="Only say what to open.")
 @trace_options
 def command(trace: str, plain: bool, port: int, no_browser: bool, step_name: str | None, taxonomy: Path | None) -> None:
-    """Open a trace in the Perfetto UI on this machine; it is sent nowhere.
+    """Open a trace in the Perfetto UI on this machine, offline.
 
     Example: tracekit view naive.json.gz
     """

@@ -72,9 +72,10 @@ def fit(table: Table, width: int) -> Fitted:
     Columns that may leave do so first, the lowest priority first; then columns that shrink share what is left. Numbers are never cut: where even that
     isn't enough, the lines are longer than the page.
     """
-    texts = [_texts(column, [row[i] for row in table.rows]) for i, column in enumerate(table.columns)]
-    natural = [_natural(column, [row[i] for row in table.rows], texts[i], width) for i, column in enumerate(table.columns)]
-    keep = _staying(table.columns, natural, width)
+    texts, natural, keep = _candidate(table, width, points=True)
+    if len(keep) < len(table.columns) and len((plain := _candidate(table, width, points=False))[2]) > len(keep):
+        # Rather ragged points than a column less.
+        texts, natural, keep = plain
     columns = tuple(table.columns[i] for i in keep)
     widths = _with_titles(columns, _shares(columns, [natural[i] for i in keep], width), width)
     fields = [
@@ -94,10 +95,18 @@ def bar_text(share: float, space: int) -> str:
     return "█" * whole + (_EIGHTHS[rest] if rest else "")
 
 
-def _texts(column: Column, cells: Sequence[Cell]) -> list[str]:
-    """Return the text of each field; numbers of a column have their points below each other."""
+def _candidate(table: Table, width: int, *, points: bool) -> tuple[list[list[str]], list[int], list[int]]:
+    """Return the texts of each column, the width that each would like, and the columns that stay."""
+    cells = [[row[i] for row in table.rows] for i in range(len(table.columns))]
+    texts = [_texts(column, cells[i], points=points) for i, column in enumerate(table.columns)]
+    natural = [_natural(column, cells[i], texts[i], width) for i, column in enumerate(table.columns)]
+    return texts, natural, _staying(table.columns, natural, width)
+
+
+def _texts(column: Column, cells: Sequence[Cell], *, points: bool) -> list[str]:
+    """Return the text of each field; with ``points``, numbers of a column have their points below each other."""
     texts = [shown(cell.text) for cell in cells]
-    if not column.right or not all(_NUMBER.fullmatch(text) for text in texts if text):
+    if not points or not column.right or not all(_NUMBER.fullmatch(text) for text in texts if text):
         return texts
     tails = [len(text) - text.index(".") if "." in text else int(text.endswith("*")) for text in texts]
     most = max((tail for tail, text in zip(tails, texts, strict=True) if text), default=0)

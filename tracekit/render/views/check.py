@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tracekit.expectations import Check
-from tracekit.render.document import Builder, Cell, Column, Document, Fit, Heading, Table, Text, Tone
+from tracekit.render.document import Builder, Cell, Column, Document, Facts, Fit, Heading, Table, Text, Tone, cut_start
 from tracekit.render.views._parts import name_column
 from tracekit.units import plural
 
@@ -18,14 +18,16 @@ def view(result: Check) -> Document:
         page.add(Text(f"All {plural(result.met, 'expectation')} met.", Tone.GOOD))
     columns = (
         Column("met"),
-        name_column("expectation", least=16),
-        Column("expected"),
-        name_column("seen", least=16),
-        Column("where", fit=Fit.SHRINK, least=12),
+        Column("expectation", fit=Fit.SHRINK, least=29, shorten=cut_start),
+        name_column("expected", least=12),
+        name_column("seen", least=18),
     )
     rows = tuple(
-        (Cell("yes", Tone.GOOD) if one.met else Cell("NO", Tone.BAD), Cell(one.key), Cell(one.expected), Cell(one.seen), Cell(one.where))
+        (Cell("yes", Tone.GOOD) if one.met else Cell("NO", Tone.BAD), Cell(one.key), Cell(one.expected), Cell(one.seen))
         for one in result.outcomes
     )
     page.add(Table(columns, rows))
+    places = tuple((one.key, one.where) for one in result.outcomes if one.where)
+    if places:
+        page.add(Heading("Where"), Facts(places))
     return page.document(result.notices)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
 from tracekit.diff.result import Diff, LedgerRow, Quantity
 from tracekit.render.document import Builder, Cell, Column, Document, Fit, Heading, Table, Text, Tone, cut_start
-from tracekit.render.views._parts import US, change, kernels_text, limited, name_column, number
+from tracekit.render.views._parts import US, change, kernels_text, name_column, number
 from tracekit.render.views.summary import IDLE_WORDS
 from tracekit.units import count_text, plural, us_text
 
+_ALL = "--limit 0 shows every row"
 _TINY = 0.0005  # of the step time: a row that changes less than this on both sides is noise on the page
 
 
@@ -23,6 +27,22 @@ def view(result: Diff, *, limit: int = 15) -> Document:
     page.table("GPU idle time per step, by what the launching thread was doing", _idle(result, limit))
     page.table("CPU self time per step", _cpu(result, limit))
     return page.document(result.notices)
+
+
+class _HasDelta(Protocol):
+    @property
+    def delta_ns(self) -> float: ...
+
+
+_Row = TypeVar("_Row", bound=_HasDelta)
+
+
+def _shown(rows: Sequence[_Row], limit: int, scale: float) -> tuple[Sequence[_Row], int, float]:
+    """Return the rows to show, how many are hidden, and their part of the difference. A row of next to no difference is hidden unless all are shown."""
+    if not limit:
+        return rows, 0, 0.0
+    shown = ([row for row in rows if abs(row.delta_ns) >= _TINY * scale] or rows[:3])[:limit]
+    return shown, len(rows) - len(shown), sum(row.delta_ns for row in rows) - sum(row.delta_ns for row in shown)
 
 
 def _scale(result: Diff) -> float:
@@ -73,7 +93,7 @@ def _quantity(name: str, one: Quantity, scale: float) -> tuple[Cell, ...]:
 def _gpu(result: Diff, limit: int) -> Table:
     scale = _scale(result)
     columns = (
-        Column("where", fit=Fit.SHRINK, least=17, shorten=cut_start),
+        Column("where", fit=Fit.SHRINK, least=18, shorten=cut_start),
         Column("stage", fit=Fit.DROP, priority=9),
         Column("class", fit=Fit.DROP, priority=4),
         number("A", US, 8),
@@ -86,15 +106,12 @@ def _gpu(result: Diff, limit: int) -> Table:
         Column("kernels B", fit=Fit.DROP, priority=3),
         number("match", "%", 1),
     )
-    rows = [row for row in result.rows if max(abs(row.delta_ns), 0) >= _TINY * scale] or list(result.rows[:3])
-    count, note = limited(rows, limit, "rows")
-    left = sum(row.delta_ns for row in result.rows) - sum(row.delta_ns for row in rows[:count])
-    hidden = len(result.rows) - min(count, len(rows))
-    table = [_ledger(row, scale) for row in rows[:count]]
+    rows, hidden, left = _shown(result.rows, limit, scale)
+    table = [_ledger(row, scale) for row in rows]
     if hidden:
         table.append(_other(plural(hidden, "more row"), left, 4, len(columns) - 6))
     table.append(_total(result.step.gpu_busy_ns, "GPU busy", 2, len(columns) - 6))
-    return Table(columns, tuple(table), note)
+    return Table(columns, tuple(table), _ALL if hidden else "")
 
 
 def _ledger(row: LedgerRow, scale: float) -> tuple[Cell, ...]:
@@ -138,8 +155,7 @@ def _idle(result: Diff, limit: int) -> Table:
         number("B", US, 8),
         number("B - A", US, drop=False),
     )
-    rows = [row for row in result.idle_rows if abs(row.delta_ns) >= _TINY * scale] or list(result.idle_rows[:2])
-    count, note = limited(rows, limit, "causes")
+    rows, hidden, left = _shown(result.idle_rows, limit, scale)
     table: list[tuple[Cell, ...]] = [
         (
             Cell(IDLE_WORDS.get(row.kind, row.kind)),
@@ -148,14 +164,12 @@ def _idle(result: Diff, limit: int) -> Table:
             Cell(us_text(row.b_ns) if row.b_ns else ""),
             Cell(us_text(row.delta_ns, signed=True), change(row.delta_ns, scale)),
         )
-        for row in rows[:count]
+        for row in rows
     ]
-    hidden = len(result.idle_rows) - min(count, len(rows))
     if hidden:
-        left = sum(row.delta_ns for row in result.idle_rows) - sum(row.delta_ns for row in rows[:count])
         table.append(_other(plural(hidden, "more cause"), left, 3, 0))
     table.append(_total(result.step.gpu_idle_ns, "GPU idle", 1, 0))
-    return Table(columns, tuple(table), note)
+    return Table(columns, tuple(table), _ALL if hidden else "")
 
 
 def _cpu(result: Diff, limit: int) -> Table:
@@ -171,9 +185,8 @@ def _cpu(result: Diff, limit: int) -> Table:
         number("opaque A", US, 3),
         number("opaque B", US, 4),
     )
-    rows = [row for row in result.cpu_rows if abs(row.delta_ns) >= _TINY * scale]
-    count, note = limited(rows, limit, "ops and calls")
-    table = tuple(
+    rows, hidden, left = _shown(result.cpu_rows, limit, scale)
+    table: list[tuple[Cell, ...]] = [
         (
             Cell(row.name),
             Cell(row.kind),
@@ -185,6 +198,8 @@ def _cpu(result: Diff, limit: int) -> Table:
             Cell(us_text(row.a_opaque_ns) if row.a_opaque_ns else ""),
             Cell(us_text(row.b_opaque_ns) if row.b_opaque_ns else ""),
         )
-        for row in rows[:count]
-    )
-    return Table(columns, table, note, "no op or call changed by as much as a row shows")
+        for row in rows
+    ]
+    if hidden:
+        table.append(_other(plural(hidden, "more row"), left, 3, len(columns) - 5))
+    return Table(columns, tuple(table), _ALL if hidden else "", "no op and no call was recorded")

@@ -7,14 +7,15 @@ from tracekit.render.document import Builder, Cell, Column, Document, Fit, Headi
 from tracekit.render.views._parts import US, limited, name_column, number
 from tracekit.units import ns_text, plural, us_text
 
+_TINY = 0.005  # of the time of all roots: a node of the tree below this is left out
+
 
 def view(result: Ops, *, limit: int = 30) -> Document:
     """Return the document: ops by self GPU time, then by self host time."""
     page = Builder(title="ops")
-    page.add(Heading(f"Ops, whole trace of {plural(result.steps, 'step')}", 1))
-    page.add(_table(result, limit))
-    if result.tree:
-        page.table("Tree", _tree(result))
+    what = "Tree of ops, annotations and calls" if result.tree else "Ops"
+    page.add(Heading(f"{what}, whole trace of {plural(result.steps, 'step')}", 1))
+    page.add(_tree(result, limit) if result.tree else _table(result, limit))
     return page.document(result.notices)
 
 
@@ -46,7 +47,12 @@ def _row(row: OpRow, extra: str | None) -> tuple[Cell, ...]:
     return (*cells, Cell(f"{row.calls:,}"), *(Cell(us_text(ns) if ns else "") for ns in times))
 
 
-def _tree(result: Ops) -> Table:
+def _tree(result: Ops, limit: int) -> Table:
+    """Return the tree without what takes next to nothing. A node takes no more than its parent, so that whole branches go."""
+    cpu, gpu = (sum(values) for values in zip(*((node.cpu_ns, node.gpu_ns) for node in result.tree if not node.depth), strict=True))
+    nodes = [node for node in result.tree if not limit or node.cpu_ns >= _TINY * cpu or node.gpu_ns > _TINY * gpu]
+    hidden = len(result.tree) - len(nodes)
+    note = f"{plural(hidden, 'node')} of less than {100 * _TINY:g} % of the time left out; --limit 0 shows all" if hidden else ""
     columns = (
         name_column("op"),
         number("calls", priority=5),
@@ -61,6 +67,6 @@ def _tree(result: Ops) -> Table:
             Cell(f"{node.calls:,}"),
             *(Cell(us_text(ns) if ns else "") for ns in (node.gpu_ns, node.self_gpu_ns, node.cpu_ns, node.self_cpu_ns)),
         )
-        for node in result.tree
+        for node in nodes
     )
-    return Table(columns, rows)
+    return Table(columns, rows, note)

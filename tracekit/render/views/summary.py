@@ -6,24 +6,25 @@ from collections.abc import Sequence
 from statistics import median
 
 from tracekit.analysis.picture import Picture
-from tracekit.analysis.summary import StepRow, Summary
+from tracekit.analysis.summary import IdleRow, StepRow, Summary
 from tracekit.analysis.verdict import Bound
-from tracekit.render.document import Bar, Builder, Cell, Column, Document, Facts, Fit, Heading, Strip, Table, Text, Tone
+from tracekit.render.document import Bar, Builder, Cell, Column, Document, Facts, Fit, Heading, Strip, Table, Text, Tone, cut_start
 from tracekit.render.views._parts import US, bar, name_column, number
 from tracekit.units import bytes_text, count_text, ns_text, pct_text, plural, us_text
 
 _STEPS = 8  # rows of steps shown; more are told by their first, their median and their last
 _ROWS = 12
+_NAMES = 5  # of each cause of idle time; what is left is summed
 IDLE_WORDS = {
     "op": "an op's own CPU time",
     "runtime": "a runtime call",
     "sync": "waiting for the GPU",
     "python": "Python",
     "annotation": "within an annotation",
-    "no_host_event": "nothing recorded on the launching thread",
+    "no_host_event": "nothing recorded on host",
     "queue": "between launch and start",
-    "unlinked": "before work whose launch isn't known",
-    "after_last": "after the last GPU work of the step",
+    "unlinked": "its launch isn't known",
+    "after_last": "after the last GPU work",
     "not_used": "the step launches nothing",
 }
 
@@ -111,7 +112,7 @@ def _events(result: Summary) -> str:
 
 def _steps(steps: Sequence[StepRow]) -> Table:
     columns = (
-        Column("step", fit=Fit.SHRINK, least=8),
+        Column("step", fit=Fit.SHRINK, least=16, shorten=cut_start),
         number("step time", US, drop=False),
         number("GPU busy", US, 8),
         number("GPU idle", US, 7),
@@ -165,30 +166,40 @@ def _classes(result: Summary) -> Table:
 
 
 def _idle(result: Summary) -> Table:
+    """Return the idle time by cause, and under each cause by name; both add up."""
     total, steps = sum(row.ns for row in result.idle) or 1, max(len(result.steps), 1)
     columns = (
-        name_column("while"),
-        name_column("named"),
+        name_column("while", least=28),
         number("gaps", priority=4),
         number("a step", US, drop=False),
         number("share", "%", 6),
         bar(),
     )
-    shown = [row for row in result.idle[:_ROWS] if row.ns >= 0.005 * total] or list(result.idle[:1])
-    rows = tuple(
-        (
-            Cell(IDLE_WORDS.get(row.kind, row.kind)),
-            Cell(row.name),
-            Cell(f"{row.count:,}"),
-            Cell(us_text(row.ns / steps)),
-            Cell(f"{100 * row.ns / total:.1f}"),
-            Cell("", share=row.ns / total),
+
+    def line(text: str, gaps: int | None, ns: int, depth: int) -> tuple[Cell, ...]:
+        share = ns / total
+        return (
+            Cell(text, indent=depth),
+            Cell("" if gaps is None else f"{gaps:,}"),
+            Cell(us_text(ns / steps)),
+            Cell(f"{100 * share:.1f}"),
+            Cell("", share=0.0 if depth else share),
         )
-        for row in shown
-    )
-    rest = sum(row.ns for row in result.idle) - sum(row.ns for row in shown)
-    note = f"{len(result.idle) - len(shown)} more causes: {us_text(rest / steps)} µs a step" if len(result.idle) > len(shown) else ""
-    return Table(columns, rows, note)
+
+    causes: dict[str, list[IdleRow]] = {}
+    for row in result.idle:
+        causes.setdefault(row.kind, []).append(row)
+    table = []
+    for kind, rows in sorted(causes.items(), key=lambda item: -sum(row.ns for row in item[1])):
+        ns = sum(row.ns for row in rows)
+        if not ns:
+            continue
+        table.append(line(IDLE_WORDS.get(kind, kind), rows[0].count if len(rows) == 1 else None, ns, 0))
+        shown = [row for row in rows[:_NAMES] if row.name and row.ns >= 0.01 * total]
+        table += [line(row.name, row.count, row.ns, 1) for row in shown]
+        if shown and len(rows) > len(shown):
+            table.append(line(f"{len(rows) - len(shown):,} more", None, ns - sum(row.ns for row in shown), 1))
+    return Table(columns, tuple(table))
 
 
 def _attention(result: Summary) -> Table:
