@@ -68,7 +68,11 @@ def verdict(analysis: Analysis) -> Verdict:
             Bound.INPUT, f"The GPU idles for {pct_text(share)} of the step time, most of it waiting for input ({worst[0][0][:80]})."
         )
     if host > 0.5 * share:
-        what = f"; most goes to {worst[0][0][:80]} ({ns_text(worst[0][1] / max(len(analysis.links.steps), 1))} a step)" if worst else ""
+        what = (
+            f"; the largest part goes to {worst[0][0][:80]} ({ns_text(worst[0][1] / max(len(analysis.links.steps), 1))} a step)"
+            if worst
+            else ""
+        )
         return Verdict(Bound.HOST, f"The GPU idles for {pct_text(share)} of the step time because the host launches too late{what}.")
     return Verdict(
         Bound.UNKNOWN,

@@ -9,7 +9,7 @@ import numpy as np
 
 from tracekit.analysis import Analysis
 from tracekit.errors import escape_control
-from tracekit.expectations.evaluate import Samples, class_samples, median_band, step_samples
+from tracekit.expectations.evaluate import Samples, amount, class_samples, median_band, step_samples
 from tracekit.expectations.language import STEP_COUNTS
 from tracekit.findings import find
 
@@ -42,7 +42,7 @@ def _step(analysis: Analysis) -> list[str]:
     for name, of in (("wall_us", "step time"), ("idle_pct", "share of it in which the GPU idles")):
         samples = step_samples(analysis, name)
         _, high = median_band(samples)
-        lines.append(f'{name} = "<= {high * _SLACK:.1f}"  # {of}; median here {np.median(samples):.1f}')
+        lines.append(f'{name} = "<= {amount(high * _SLACK).replace(",", "")}"  # {of}; median here {amount(float(np.median(samples)))}')
     lines += ["", "[step.classes]"]
     lines += [
         f"{json.dumps(label)} = {_count(samples)}" for label in sorted(work.classes) if (samples := class_samples(analysis, label)).any()

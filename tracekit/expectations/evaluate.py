@@ -149,9 +149,14 @@ def _budget(key: str, bounds: Bounds, samples: Samples) -> Outcome:
     middle = float(np.median(samples))
     low, high = median_band(samples)
     met = bounds.holds(middle) or (low <= bounds.high and high >= bounds.low)
-    seen = f"{middle:,.1f}" + (f" ({low:,.1f} to {high:,.1f})" if len(samples) > 1 else " (one step: no band)")
+    seen = amount(middle) + (f" ({amount(low)} to {amount(high)})" if len(samples) > 1 else " (one step: no band)")
     note = "" if bounds.holds(middle) or not met else "the median misses it, but not by more than the steps differ"
     return Outcome(key, bounds.text, seen, met, note)
+
+
+def amount(value: float) -> str:
+    """Return a time or a percentage with as many decimals as it takes to tell it from its budget."""
+    return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3f}"
 
 
 def median_band(samples: Samples) -> tuple[float, float]:
