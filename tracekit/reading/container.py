@@ -26,7 +26,12 @@ MOST_EXPANSION = 250
 
 BOMB_BYTES = 256 << 20
 MOST_STDIN_ARCHIVE_BYTES = 1 << 30
-_FEED_BYTES = 16 << 10  # compressed bytes at a time: where the stream is damaged no more than what comes of these is lost
+_FEED_BYTES = 16 << 10
+_STEP_BYTES = 32 << 10
+"""Unpacked bytes at a time: where the stream is damaged no more than these are lost, and none where it is within the first ``_SALVAGE_BYTES``."""
+
+_SALVAGE_BYTES = 64 << 10
+_SALVAGE_STEP_BYTES = 4 << 10
 Progress = Callable[[int, int], None]
 
 _DAMAGE: tuple[type[Exception], ...] = (cast("type[Exception]", igzip_lib.IsalError), zlib.error, MemoryError)
@@ -217,24 +222,48 @@ def _members(source: Source, raw: Iterator[bytes]) -> Iterator[bytes]:
             data, more = data + piece, bool(piece)
         if data[:2] != GZIP:
             return
+        begin, given = data[:_SALVAGE_BYTES], 0
         stream = isal_zlib.decompressobj(wbits=31)
         at = 0
         try:
             while not stream.eof:
                 if at >= len(data) and not stream.unconsumed_tail:
                     data, at = next(raw, b""), 0
+                    begin += data[: _SALVAGE_BYTES - len(begin)]
                     if not data:
                         source.damaged = "the compressed stream is cut"
                         return
                 feed = stream.unconsumed_tail or data[at : at + _FEED_BYTES]
                 at += 0 if stream.unconsumed_tail else len(feed)
-                out = stream.decompress(feed, CHUNK_BYTES)
+                out = stream.decompress(feed, _STEP_BYTES)
                 if out:
+                    given += len(out)
                     yield out
         except _DAMAGE as error:
             source.damaged = str(error) or type(error).__name__
+            yield _salvaged(begin, given)
             return
         data = stream.unused_data + data[at:]
+
+
+def _salvaged(data: bytes, given: int) -> bytes:
+    """Return what else a damaged member holds before the damage: with an error comes nothing, so it is unpacked anew, at last byte by byte."""
+    stream, out = zlib.decompressobj(wbits=31), bytearray()
+    step = _SALVAGE_STEP_BYTES
+    while not stream.eof:
+        before = stream.copy()
+        try:
+            part = stream.decompress(data, step)
+        except _DAMAGE:
+            if step == 1:
+                break
+            stream, step = before, 1
+            continue
+        if not part and stream.unconsumed_tail == data:
+            break
+        data = stream.unconsumed_tail
+        out += part
+    return bytes(out[given:])
 
 
 def _unzip(source: Source, file: IO[bytes]) -> Iterator[bytes]:

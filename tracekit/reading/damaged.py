@@ -193,13 +193,16 @@ class Damaged:
         elif is_open and more:
             return None
         seams = self._seams(at, limit)
-        if not seams and more:
-            return None
         ends = seams or self._closings(at, limit)
-        for end in [*ends, whole] if whole is not None else ends:
-            found = self._try(at, end)
+        if not ends and whole is not None:
+            ends = [whole]
+        for i, end in enumerate(ends):
+            # Quotes are only mended up to where the next event seems to begin: else two events might become one.
+            found = self._try(at, end, without=Repair.UNESCAPED_QUOTE if i else None)
             if found is not None:
                 return found
+        if more and len(seams) < _SEAMS_TRIED:
+            return None
         if seams:
             return Found(seams[0], drop=Drop.UNREADABLE)
         if (is_open or cut) and self.final and limit == len(self.data):

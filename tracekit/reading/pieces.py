@@ -184,20 +184,21 @@ def cut(chunks: Iterable[bytes], start: bytes, base: int) -> Iterator[Piece]:
         start: Its first bytes, just behind the array's bracket.
         base: Their offset in the content.
     """
-    parts, held = [start], len(start)
+    parts, held, enough = [start], len(start), PIECE_BYTES
     for chunk in chunks:
         parts.append(chunk)
         held += len(chunk)
-        if held < PIECE_BYTES:
+        if held < enough:
             continue
         data = b"".join(parts)
         end = _last_seam(data)
         if not end and held < EVENT_BYTES:
-            parts = [data]
+            # Chunks may be small: looked for again only in twice as much, or the search would cost the square of what is held.
+            parts, enough = [data], min(2 * held, EVENT_BYTES)
             continue
         size = end or held
         yield Piece(data, size, base, bool(end), final=False)
-        parts, held, base = [data[size:]], held - size, base + size
+        parts, held, base, enough = [data[size:]], held - size, base + size, PIECE_BYTES
     data = b"".join(parts)
     yield Piece(data, held, base, seamed=False, final=True)
 
