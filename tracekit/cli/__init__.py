@@ -77,23 +77,31 @@ def _run(given: list[str], debug: bool) -> int:
 
     try:
         result: Any = group.main(given, prog_name="tracekit", standalone_mode=False)
-        sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except click.exceptions.Abort:
         return INTERRUPTED
     except KeyboardInterrupt:
         return INTERRUPTED
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return error.exit_code
     except click.ClickException as error:
         return _usage(error)
-    except BrokenPipeError:
-        # Who reads the output has seen enough. Python would complain again when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (BrokenPipeError, SystemExit):
+        # Who reads the output has seen enough; click makes a SystemExit of that. Python would complain again when it closes stdout.
+        _drop_output()
         return 0
     except TracekitError as error:
         if debug:
             raise
         _complain(error.line())
         return error.exit_code
+    except OSError as error:
+        if debug:
+            raise
+        _drop_output()
+        _complain(f"{escape_control(str(error.filename or 'standard output'))}: {error.strerror or error}.")
+        return TracekitError.exit_code
     except Exception as error:
         if debug:
             raise
@@ -101,6 +109,12 @@ def _run(given: list[str], debug: bool) -> int:
             f"a bug of tracekit: {type(error).__name__}: {escape_control(str(error))[:300]}. Run again with --debug and report what it shows."
         )
         return BUG
+
+
+def _drop_output() -> None:
+    """Let what is still in the buffer of standard output go nowhere."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _usage(error: click.ClickException) -> int:

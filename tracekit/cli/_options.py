@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FORMATS = ("table", "json", "csv", "md", "html")
+_SUFFIXES = {".json": "json", ".csv": "csv", ".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".sarif": "sarif"}
 _NARROWEST, _USUAL, _WIDEST = 40, 100, 200
 _PROGRESS_AFTER_S = 1.0
 
@@ -68,8 +69,11 @@ def output(given: dict[str, Any]) -> Output:
     """Return the output that the options ask for, taken out of a command's arguments."""
     path, format_ = given.pop("path"), given.pop("format_")
     if format_ is None:
-        suffix = path.suffix.lower() if path else ""
-        format_ = {".json": "json", ".csv": "csv", ".md": "md", ".html": "html", ".sarif": "sarif"}.get(suffix, "table")
+        format_ = _SUFFIXES.get(path.suffix.lower(), "table") if path else "table"
+        context = click.get_current_context()
+        choices = next(p.type.choices for p in context.command.params if p.name == "format_" and isinstance(p.type, click.Choice))
+        if format_ not in choices:
+            raise click.UsageError(f"{context.info_name} writes no {format_}: give --format {', '.join(choices)}.", context)
     return Output(format_, path, given.pop("force"), given.pop("width"), given.pop("colour"))
 
 
@@ -86,7 +90,7 @@ def open_analysis(path: str, step_name: str | None, taxonomy: Path | None) -> An
 
 @contextlib.contextmanager
 def _progress(path: str) -> Iterator[Callable[[int, int], None] | None]:
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     begin, shown = time.monotonic(), False
@@ -159,9 +163,13 @@ def _text(module: Any, what: Any, out: Output) -> str:
 def _width(out: Output) -> int:
     if out.width:
         return out.width
-    if out.path is None and sys.stdout.isatty():
+    if out.path is None and _on_terminal():
         return min(max(shutil.get_terminal_size((_USUAL, 24)).columns, _NARROWEST), _WIDEST)
     return int(os.environ.get("COLUMNS", "0") or 0) or _USUAL if os.environ.get("COLUMNS", "").isdigit() else _USUAL
+
+
+def _on_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def _colour(out: Output) -> bool:
@@ -169,16 +177,37 @@ def _colour(out: Output) -> bool:
         return False
     if out.colour is not None:
         return out.colour
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return _on_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def write_text(out: Output, text: str) -> None:
     """Write text to the output: beside it first and then renamed, so that a half-written file never stands in its place."""
     if out.path is None:
-        sys.stdout.buffer.write(text.encode("utf-8", errors="backslashreplace"))
-        sys.stdout.buffer.flush()
+        _to_stdout(text.encode("utf-8", errors="backslashreplace"))
         return
     write_file(out.path, text.encode("utf-8", errors="backslashreplace"))
+
+
+def _to_stdout(data: bytes) -> None:
+    """Write to standard output, which may be full or closed.
+
+    Raises:
+        OutputError: It can't be written.
+        BrokenPipeError: Who reads it has gone.
+    """
+    from tracekit.errors import OutputError
+
+    if sys.stdout is None:
+        raise OutputError("standard output", "is closed", "Give -o FILE.")
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # What is left in the buffer would fail again, and loudly, when Python exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise OutputError("standard output", f"can't be written: {error.strerror or error}", "Make room, or give -o FILE.") from error
 
 
 def write_file(path: Path, data: bytes) -> None:
