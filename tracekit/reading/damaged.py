@@ -245,10 +245,12 @@ class Damaged:
                     break
                 ends.append(found + 1)
                 start = found + 1
+            if pattern is SEAM and self.seamed and limit == len(self.data) and len(ends) < _SEAMS_TRIED:
+                # The bracket behind which a piece was cut is such a place too.
+                ends.append(_rstrip(self.data, at))
             if ends:
                 return ends
-        # A piece that isn't the last ends where an event does.
-        return [_rstrip(self.data, at)] if self.seamed and limit == len(self.data) else []
+        return []
 
     def _closings(self, at: int, limit: int) -> list[int]:
         return [found.end() for found in itertools.islice(CLOSING.finditer(self.data, at, limit), _CLOSINGS_TRIED)]
