@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tracekit.analysis.ops import OpRow, Ops
-from tracekit.render.document import Builder, Cell, Column, Document, Fit, Heading, Table
+from tracekit.render.document import Builder, Cell, Column, Document, Fit, Heading, Table, cut_end, cut_start
 from tracekit.render.views._parts import US, limited, name_column, number
 from tracekit.units import ns_text, plural, us_text
 
@@ -23,7 +23,7 @@ def _table(result: Ops, limit: int) -> Table:
     extra = {"shape": "shapes", "module": "module", "stack": "stack"}.get(result.by)
     columns: list[Column] = [name_column("op")]
     if extra:
-        columns.append(Column(extra, fit=Fit.SHRINK, least=16))
+        columns.append(Column(extra, fit=Fit.SHRINK, least=16, shorten=cut_end if extra == "shapes" else cut_start))
     columns += [
         number("calls", priority=7),
         number("self GPU", US, drop=False),
