@@ -24,6 +24,12 @@ def test_a_column_that_may_leave_does_so_by_priority() -> None:
     assert fitted.left_out == ("first",)
 
 
+def test_columns_of_one_priority_leave_together() -> None:
+    """The A of a pair says nothing without its B."""
+    columns = (Column("name"), Column("A", fit=Fit.DROP, priority=1), Column("B", fit=Fit.DROP, priority=1))
+    assert fit(table(columns, ("n" * 10, "a" * 10, "b" * 10)), 25).left_out == ("A", "B")
+
+
 def test_names_that_shrink_give_way_before_anything_fixed() -> None:
     """Numbers are never cut."""
     columns = (Column("name", fit=Fit.SHRINK, least=5), Column("n", right=True))

@@ -69,7 +69,7 @@ class Column:
         unit: Of every number in it (``µs``), written once under the title.
         right: Whether it is set flush right, as numbers are.
         fit: What it does on a narrow page.
-        priority: Of a column that may leave: the lowest leaves first.
+        priority: Of a column that may leave: the lowest leaves first, those of the same priority together.
         shorten: How the text of a column that shrinks is made shorter.
         least: Characters below which a column that shrinks doesn't go, unless nothing else helps.
         bar: Whether the cells are bars, drawn from ``Cell.share``.

@@ -126,13 +126,14 @@ def _least(column: Column, natural: int) -> int:
 
 
 def _staying(columns: Sequence[Column], natural: Sequence[int], width: int) -> list[int]:
-    """Return the indices of the columns that stay, in order. Of equal priority the one further to the right leaves first."""
+    """Return the indices of the columns that stay, in order. Those of equal priority leave together: the A of a pair says nothing without its B."""
     keep = list(range(len(columns)))
     while _line([_least(columns[i], natural[i]) for i in keep]) > width:
         leaving = [i for i in keep if columns[i].fit is Fit.DROP]
         if not leaving:
             break
-        keep.remove(min(leaving, key=lambda i: (columns[i].priority, -i)))
+        lowest = min(columns[i].priority for i in leaving)
+        keep = [i for i in keep if i not in leaving or columns[i].priority > lowest]
     return keep
 
 

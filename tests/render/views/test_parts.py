@@ -22,3 +22,4 @@ def test_kernels_are_named_once_and_the_rest_is_counted() -> None:
     """In a field there is room for two."""
     assert kernels_text(["a", "a", "b", "c", "d"]) == "a, b + 2"
     assert kernels_text([]) == ""
+    assert len(kernels_text(["x" * 2_000_000])) == 100

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tracekit.kernels import short_name, short_names
-from tracekit.render.document import Cell, Column, Fit, Tone
+from tracekit.render.document import Cell, Column, Fit, Tone, cut_end
 
 US = "µs"
+_LONGEST = 100  # characters of a kernel's name within a sentence or among others
 _SHARED_LIMIT = 2000  # names above which shortening by the whole set isn't worth its time
 
 
@@ -56,5 +57,5 @@ def muted(text: str) -> Cell:
 
 def kernels_text(names: Sequence[str], most: int = 2) -> str:
     """Return short names of some kernels, the first few."""
-    shown = list(dict.fromkeys(short_name(name) for name in names))
+    shown = list(cut_end(list(dict.fromkeys(short_name(name) for name in names)), _LONGEST).values())
     return ", ".join(shown[:most]) + (f" + {len(shown) - most}" if len(shown) > most else "")

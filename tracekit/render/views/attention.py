@@ -56,7 +56,7 @@ def _calls(result: Regions, limit: int) -> Table:
         number("events", priority=6),
         number("GPU", US, drop=False),
         number("CPU", US, 7),
-        number("rate", "TFLOP/s", 4),
+        number("rate", "TFLOP/s", 8),
     )
     count, note = limited(result.attention, limit, "calls")
     legend = "rate: useful operations of the two products over GPU time; a causal mask counts half where the trace shows it"

@@ -58,7 +58,7 @@ def _step(result: Diff) -> Table:
         number("B / A", "×", 7),
         number("95 % band of B - A", US, 5),
         Column("more than noise", fit=Fit.DROP, priority=6),
-        number("median A", US, 3),
+        number("median A", US, 2),
         number("median B", US, 2),
     )
     step = result.step
@@ -103,7 +103,7 @@ def _gpu(result: Diff, limit: int) -> Table:
         number("events B", priority=5),
         Column("cause", fit=Fit.SHRINK, least=20),
         Column("kernels A", fit=Fit.DROP, priority=2),
-        Column("kernels B", fit=Fit.DROP, priority=3),
+        Column("kernels B", fit=Fit.DROP, priority=2),
         number("match", "%", 1),
     )
     rows, hidden, left = _shown(result.rows, limit, scale)
@@ -183,7 +183,7 @@ def _cpu(result: Diff, limit: int) -> Table:
         number("calls A", priority=5),
         number("calls B", priority=5),
         number("opaque A", US, 3),
-        number("opaque B", US, 4),
+        number("opaque B", US, 3),
     )
     rows, hidden, left = _shown(result.cpu_rows, limit, scale)
     table: list[tuple[Cell, ...]] = [

@@ -117,7 +117,7 @@ def _steps(steps: Sequence[StepRow]) -> Table:
         number("GPU busy", US, 8),
         number("GPU idle", US, 7),
         number("idle", "%", 6),
-        number("GPU sum", US, 2),
+        number("GPU sum", US, 1),
         number("host", US, 5),
         number("kernels", priority=4),
         number("copies", priority=3),
