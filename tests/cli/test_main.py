@@ -246,3 +246,32 @@ def test_every_help_has_an_example_that_names_the_command(command: str) -> None:
 def test_the_version_is_the_packages() -> None:
     """One version, in setup.cfg."""
     assert run("--version").stdout.startswith("tracekit 0.")
+
+
+def test_slice_writes_a_smaller_trace(tmp_path: Path) -> None:
+    """And says what it left out; it doesn't overwrite."""
+    path = tmp_path / "part.json.gz"
+    done = run("slice", NAIVE, "-o", path, "--steps", "4-5")
+    assert done.returncode == 0
+    assert "Left out: " in done.stderr
+    assert path.read_bytes()[:2] == b"\x1f\x8b"
+    assert path.stat().st_size < NAIVE.stat().st_size
+    steps = json.loads(run("summary", path, "--format", "json").stdout)["steps"]
+    assert [step["name"] for step in steps] == ["ProfilerStep#4", "ProfilerStep#5"]
+    assert "exists" in one_line_error("slice", NAIVE, "-o", path, "--steps", "4-5")
+
+
+def test_slice_wants_to_know_what(tmp_path: Path) -> None:
+    """Without a part it would be a copy."""
+    assert "--steps" in one_line_error("slice", NAIVE, "-o", tmp_path / "a.json")
+
+
+def test_repair_writes_a_clean_trace(tmp_path: Path) -> None:
+    """And says what it mended and lost."""
+    broken, mended = tmp_path / "broken.json", tmp_path / "mended.json"
+    broken.write_text('{"traceEvents": [{"ph": "X", "name": "a", "ts": "1", "dur": 1}, {"ph": "X", "na')
+    done = run("repair", broken, "-o", mended)
+    assert done.returncode == 0
+    assert "Mended: 1 number as text" in done.stderr
+    assert "Lost: 1 truncated" in done.stderr
+    assert len(json.loads(mended.read_text())["traceEvents"]) == 1

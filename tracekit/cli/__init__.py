@@ -41,7 +41,22 @@ class Commands(click.Group):
             formatter.write_dl([*rows, *rest])
 
 
-_ORDER = ("summary", "diff", "report", "attention", "ops", "kernels", "links", "expect", "check", "rules", "annotate", "view")
+_ORDER = (
+    "summary",
+    "diff",
+    "report",
+    "attention",
+    "ops",
+    "kernels",
+    "links",
+    "expect",
+    "check",
+    "rules",
+    "annotate",
+    "view",
+    "slice",
+    "repair",
+)
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

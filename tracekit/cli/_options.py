@@ -84,12 +84,13 @@ def open_analysis(path: str, step_name: str | None, taxonomy: Path | None) -> An
     from tracekit.reading import load
 
     table = load_taxonomy(taxonomy) if taxonomy else None
-    with _progress(path) as tell:
+    with progress_bar(path) as tell:
         return analyze(load(path, progress=tell), step_name=step_name, taxonomy=table)
 
 
 @contextlib.contextmanager
-def _progress(path: str) -> Iterator[Callable[[int, int], None] | None]:
+def progress_bar(path: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Give what to tell of bytes read, or None where nobody watches."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return

@@ -113,17 +113,17 @@ def _args_place(args: Mapping[str, Any], text: bytes | None, at: int, aside: byt
             raw = b""
         if raw:
             return at + text.index(raw), len(raw), 0
-    raw = msgspec.json.encode(_plain(args))
+    raw = msgspec.json.encode(plain(args))
     aside += raw
     return len(aside) - len(raw), len(raw), ASIDE
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a value with its numbers as numbers again, digits kept."""
     if isinstance(value, Number):
         return msgspec.Raw(str(value).encode())
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: plain(one) for key, one in value.items()}
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [plain(one) for one in value]
     return value

@@ -17,7 +17,7 @@ from tracekit.reading.metadata import read_members
 from tracekit.reading.numbers import id_of
 from tracekit.reading.pieces import ASIDE_AT, Piece, Pieces, Reading, cut
 from tracekit.reading.repair import parse_args
-from tracekit.reading.rows import joined
+from tracekit.reading.rows import Rows, joined
 from tracekit.reading.sound import HAVE_NATIVE, new_engine
 from tracekit.trace import Device, Drop, ReadLog, Repair, Trace
 
@@ -53,6 +53,13 @@ def load_with(path: str | Path, *, progress: Progress | None = None, native: boo
         native: Whether to use the compiled scanner.
         threads: How many pieces to read at a time; by default one a processor. Without the compiled scanner more than one is of no use.
     """
+    return load_rows(path, progress=progress, native=native, threads=threads)[0]
+
+
+def load_rows(
+    path: str | Path, *, progress: Progress | None = None, native: bool = HAVE_NATIVE, threads: int | None = None
+) -> tuple[Trace, Rows]:
+    """Read a trace, and give for who writes it out again the rows of all its elements too, dropped ones included, in the file's order."""
     source = open_source(path)
     try:
         chunks = Counted(source, progress)
@@ -178,7 +185,7 @@ def _not_closed(start: _Start, out: Reading) -> None:
 # --- the trace
 
 
-def _trace(source: Source, content_bytes: int, reading: Reading, pieces: Pieces, metadata: dict[str, Any]) -> Trace:
+def _trace(source: Source, content_bytes: int, reading: Reading, pieces: Pieces, metadata: dict[str, Any]) -> tuple[Trace, Rows]:
     spaces = []
     for reader in pieces.readers:
         spaces += [reader.engine.named(), (list(reader.space.strings), list(reader.space.threads))]
@@ -204,7 +211,7 @@ def _trace(source: Source, content_bytes: int, reading: Reading, pieces: Pieces,
         categories=columns.categories,
     )
     base = metadata.get("baseTimeNanoseconds", 0)
-    return Trace(
+    trace = Trace(
         path=source.name,
         slices=columns.slices,
         strings=columns.strings,
@@ -220,6 +227,7 @@ def _trace(source: Source, content_bytes: int, reading: Reading, pieces: Pieces,
         content=content,
         parse_args=parse_args,
     )
+    return trace, rows
 
 
 def _excerpts(content: WithAside) -> Callable[[int], str]:

@@ -2,6 +2,22 @@
 
 from tracekit.writing.annotate import Annotated, annotate
 from tracekit.writing.raw import as_it_is
+from tracekit.writing.repair import Repaired, repaired
+from tracekit.writing.slice import Part, Sliced, cut_out, parse_part
 from tracekit.writing.viewer import Viewer, ViewerError, serve, ui_folder
 
-__all__ = ["Annotated", "Viewer", "ViewerError", "annotate", "as_it_is", "serve", "ui_folder"]
+__all__ = [
+    "Annotated",
+    "Part",
+    "Repaired",
+    "Sliced",
+    "Viewer",
+    "ViewerError",
+    "annotate",
+    "as_it_is",
+    "cut_out",
+    "parse_part",
+    "repaired",
+    "serve",
+    "ui_folder",
+]

@@ -6,20 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from isal import igzip
 
 from tracekit.analysis import Analysis
 from tracekit.analysis.idle import Cause
 from tracekit.analysis.kernels import device_of
 from tracekit.analysis.paths import module_of, op_stack, python_line
-from tracekit.errors import InputError, escape_control
+from tracekit.errors import escape_control
 from tracekit.findings import Findings
 from tracekit.intervals import covered
 from tracekit.linking import Method
 from tracekit.trace import GPU_WORK, Trace
 from tracekit.units import ns_text, us
 from tracekit.writing.fitting import clipped_ends
-from tracekit.writing.raw import RawTrace, parts, read_raw, with_args, with_field, with_members
+from tracekit.writing.raw import packed, parts, read_raw, with_args, with_field, with_members
 from tracekit.writing.tracks import Mark, Tracks
 
 FIRST_PID = 1_000_000
@@ -63,12 +62,10 @@ def annotate(analysis: Analysis, findings: Findings) -> Annotated:
         findings: What was found in it.
 
     Raises:
-        InputError: The file came from standard input, or isn't sound JSON.
+        InputError: The file came from standard input, or can't be read any more.
     """
     trace = analysis.trace
-    if trace.path == "-":
-        raise InputError("-", "standard input can be read only once", "Name a file.")
-    raw = read_raw(trace.path)
+    raw = read_raw(trace)
     cut = clipped_ends(trace)
     more, links = _gpu_args(analysis), _links(findings)
     events = list(raw.events)
@@ -83,12 +80,7 @@ def annotate(analysis: Analysis, findings: Findings) -> Annotated:
         notices.append(
             f"{len(cut):,} slices crossed others of their track and were shortened for the viewer; their args say how long they were."
         )
-    return Annotated(_file(raw, events, ours), len(events), len(ours), len(cut), tuple(notices))
-
-
-def _file(raw: RawTrace, events: list[bytes], ours: list[bytes]) -> bytes:
-    members = b"".join(b'"' + key.encode() + b'": ' + value + b",\n" for key, value in raw.members.items() if key.isidentifier())
-    return bytes(igzip.compress(b"{" + members + b'"traceEvents": [\n' + b",\n".join([*events, *ours]) + b"\n]}\n", compresslevel=2))
+    return Annotated(packed(raw, [*events, *ours], gzip=True), sum(map(bool, events)), len(ours), len(cut), tuple(notices))
 
 
 def _free_pid(trace: Trace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import msgspec
@@ -10,6 +11,8 @@ from isal import igzip
 
 from tracekit.errors import InputError
 from tracekit.reading.container import open_source
+from tracekit.reading.elements import elements
+from tracekit.trace import Trace
 
 
 class _Parts(msgspec.Struct):
@@ -19,6 +22,7 @@ class _Parts(msgspec.Struct):
     dur: msgspec.Raw = msgspec.Raw()
     ph: str = ""
     name: str = ""
+    cat: str = ""
     pid: int | str | float = 0
     tid: int | str | float = 0
 
@@ -28,7 +32,7 @@ class RawTrace:
     """A file's events and what stands around them.
 
     Attributes:
-        events: The text of each event, in the file's order.
+        events: The text of each element of the file, in the file's order; b"" where it couldn't be read.
         members: The top-level values other than the events, as text.
     """
 
@@ -41,12 +45,22 @@ _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _PARTS = msgspec.json.Decoder(_Parts)
 
 
-def read_raw(path: str) -> RawTrace:
-    """Read a file's events as text.
+def read_raw(trace: Trace) -> RawTrace:
+    """Read the events of a trace's file as text: as they stand, or, where they aren't sound JSON, as they were mended.
 
     Raises:
-        InputError: It isn't sound JSON: what was mended while reading can't be written back as it was.
+        InputError: The file came from standard input, or can't be read any more.
     """
+    if trace.path == "-":
+        raise InputError("-", "standard input can be read only once", "Name a file.")
+    found = _as_it_stands(trace.path)
+    if found is not None and len(found.events) == trace.log.in_file:
+        return found
+    mended = elements(trace.path)
+    return RawTrace(mended.texts, mended.members)
+
+
+def _as_it_stands(path: str) -> RawTrace | None:
     source = open_source(path)
     try:
         data = b"".join(source.chunks)
@@ -57,12 +71,8 @@ def read_raw(path: str) -> RawTrace:
             return RawTrace([bytes(one) for one in _EVENTS.decode(data)], {})
         members = {key: bytes(value) for key, value in _MEMBERS.decode(data).items()}
         return RawTrace([bytes(one) for one in _EVENTS.decode(members.pop("traceEvents"))], members)
-    except (msgspec.DecodeError, KeyError, RecursionError) as error:
-        raise InputError(
-            path,
-            f"isn't sound JSON, so it can't be annotated as it stands: {error}",
-            "Record again; tracekit summary says what is wrong with it.",
-        ) from error
+    except (msgspec.DecodeError, KeyError, RecursionError):
+        return None
 
 
 def parts(event: bytes) -> _Parts | None:
@@ -123,3 +133,10 @@ def as_it_is(path: str) -> bytes:
         return bytes(igzip.compress(b"".join(source.chunks), compresslevel=1))
     finally:
         source.close()
+
+
+def packed(raw: RawTrace, events: Iterable[bytes], *, gzip: bool) -> bytes:
+    """Return a trace file of these events, with what stood around the old ones."""
+    members = b"".join(msgspec.json.encode(key) + b": " + value + b",\n" for key, value in raw.members.items())
+    data = b"{" + members + b'"traceEvents": [\n' + b",\n".join(event for event in events if event) + b"\n]}\n"
+    return bytes(igzip.compress(data, compresslevel=2)) if gzip else data
