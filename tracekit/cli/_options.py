@@ -20,9 +20,19 @@ if TYPE_CHECKING:
     from tracekit.render.document import Document
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Result = TypeVar("Result")
 
 FORMATS = ("table", "json", "csv", "md", "html")
-_SUFFIXES = {".json": "json", ".csv": "csv", ".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".sarif": "sarif"}
+_SUFFIXES = {
+    ".json": "json",
+    ".csv": "csv",
+    ".md": "md",
+    ".markdown": "md",
+    ".html": "html",
+    ".htm": "html",
+    ".sarif": "sarif",
+    ".parquet": "parquet",
+}
 _NARROWEST, _USUAL, _WIDEST = 40, 100, 200
 _PROGRESS_AFTER_S = 1.0
 
@@ -226,12 +236,24 @@ def write_file(path: Path, data: bytes) -> None:
         except OSError as error:
             raise OutputError(str(path), f"can't be written: {error.strerror or error}", "Check its permissions.") from error
         return
+    write_beside(path, lambda beside: beside.write_bytes(data))
+
+
+def write_beside(path: Path, write: Callable[[Path], Result]) -> Result:
+    """Let something write a file beside its place, then rename it, so that a half-written file never stands there.
+
+    Raises:
+        OutputError: It can't be written.
+    """
+    from tracekit.errors import OutputError
+
     beside = path.with_name(f".{path.name[:100]}.{os.getpid()}.part")
     try:
-        beside.write_bytes(data)
+        result = write(beside)
         beside.replace(path)
     except OSError as error:
         raise OutputError(str(path), f"can't be written: {error.strerror or error}", "Check the folder and its permissions.") from error
     finally:
         with contextlib.suppress(OSError):
             beside.unlink()
+    return result

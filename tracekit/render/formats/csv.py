@@ -7,7 +7,7 @@ of ``kernels``. Parts of a row are flattened (``launch.name`` is ``launch_name``
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, TextIO, get_args, get_origin, get_type_hints
 
@@ -39,6 +39,13 @@ def write(result: Any, stream: TextIO, page: Page) -> None:
     for row in getattr(result, name):
         value = plain(row)
         lines.writerow([_field(_at(value, path)) for path in columns])
+
+
+def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], stream: TextIO) -> None:
+    """Write plain rows under their columns, guarded like a result's."""
+    lines = csv.writer(stream, lineterminator="\n")
+    lines.writerow([_field(column) for column in columns])
+    lines.writerows([_field(value) for value in row] for row in rows)
 
 
 def main_list(kind: type) -> tuple[str, type]:
