@@ -1,8 +1,8 @@
-"""What all tests share: the goldens."""
+"""What all tests share: the goldens, and a cache folder that isn't the user's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 
@@ -15,6 +15,14 @@ Golden = Callable[[Iterable[tuple[str, str]]], None]
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that writes the goldens anew."""
     parser.addoption("--update-golden", action="store_true", help="write what differs from tests/golden, and fail: look at the difference")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the user's cache folder out of it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRACEKIT_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture

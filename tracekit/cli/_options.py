@@ -35,6 +35,7 @@ _SUFFIXES = {
 }
 _NARROWEST, _USUAL, _WIDEST = 40, 100, 200
 _PROGRESS_AFTER_S = 1.0
+_NO_CACHE = "tracekit.no_cache"
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,18 @@ class Output:
 def trace_options(command: Command) -> Command:
     """Add the options of a command that reads traces."""
     for option in (
+        click.option(
+            "--no-cache", is_flag=True, expose_value=False, callback=_no_cache, help="Read the file itself, and keep nothing of it."
+        ),
         click.option("--taxonomy", type=click.Path(path_type=Path), metavar="FILE", help="Kernel classes of your own, before tracekit's."),
         click.option("--step", "step_name", metavar="NAME", help="Annotation that marks a step.  [default: ProfilerStep#N]"),
     ):
         command = option(command)
     return command
+
+
+def _no_cache(context: click.Context, _: click.Parameter, value: bool) -> None:
+    context.meta[_NO_CACHE] = value
 
 
 def output_options(formats: tuple[str, ...] = FORMATS) -> Callable[[Command], Command]:
@@ -91,11 +99,12 @@ def open_analysis(path: str, step_name: str | None, taxonomy: Path | None) -> An
     """Read a trace, with a progress bar on stderr where it takes long and somebody watches."""
     from tracekit.analysis import analyze
     from tracekit.kernels import load_taxonomy
-    from tracekit.reading import load
+    from tracekit.reading import load, load_cached
 
     table = load_taxonomy(taxonomy) if taxonomy else None
+    read = load if click.get_current_context().meta.get(_NO_CACHE) else load_cached
     with progress_bar(path) as tell:
-        return analyze(load(path, progress=tell), step_name=step_name, taxonomy=table)
+        return analyze(read(path, progress=tell), step_name=step_name, taxonomy=table)
 
 
 @contextlib.contextmanager

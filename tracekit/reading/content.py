@@ -58,8 +58,12 @@ class FileContent:
         first, last = at // _BLOCK_BYTES, (at + length - 1) // _BLOCK_BYTES
         if last - first > 2:
             return self._fetch(at, length)
-        data = b"".join(self._block(number) for number in range(first, last + 1))
-        found = data[at - first * _BLOCK_BYTES :][:length]
+        if first == last:  # nearly always
+            data = self._block(first)
+        else:
+            data = b"".join([self._block(number) for number in range(first, last + 1)])
+        begin = at - first * _BLOCK_BYTES
+        found = data[begin : begin + length]
         return found if len(found) == length else self._short()
 
     def around(self, at: int, length: int) -> bytes:
@@ -124,6 +128,19 @@ class KeptContent:
 
     around = read
 
+    def pieces(self) -> list[tuple[int, int, bytes]]:
+        """Return what is kept: offset, size where it is packed (else 0), and bytes of each piece."""
+        return [(base, self._pieces[base][1], self._pieces[base][0]) for base in self._at]
+
+    @classmethod
+    def of(cls, pieces: list[tuple[int, int, bytes]]) -> KeptContent:
+        """Return content of such pieces."""
+        out = cls()
+        out._at = [base for base, _, _ in pieces]
+        out._pieces = {base: (data, size) for base, size, data in pieces}
+        out.size = sum(size or len(data) for _, size, data in pieces)
+        return out
+
     def _piece(self, base: int) -> bytes:
         kept, packed = self._pieces[base]
         if not packed:
@@ -143,7 +160,8 @@ class WithAside:
     def read(self, at: int, length: int) -> bytes:
         """Return ``length`` bytes from offset ``at``."""
         if at >= self.aside_at:
-            return self.aside[at - self.aside_at :][:length]
+            begin = at - self.aside_at
+            return self.aside[begin : begin + length]
         return self.content.read(at, length)
 
     def around(self, at: int, length: int) -> bytes:
