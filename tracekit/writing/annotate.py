@@ -10,14 +10,13 @@ import numpy as np
 from tracekit.analysis import Analysis
 from tracekit.analysis.idle import Cause
 from tracekit.analysis.kernels import device_of
-from tracekit.analysis.paths import module_of, op_stack, python_line
-from tracekit.errors import escape_control
 from tracekit.findings import Findings
-from tracekit.intervals import covered
-from tracekit.linking import Method
 from tracekit.trace import GPU_WORK, Trace
 from tracekit.units import ns_text, us
+from tracekit.writing.arrows import missing_arrows
+from tracekit.writing.counters import busy_pct, exposed_pct, latency_us, memory_mib, queue_events
 from tracekit.writing.fitting import clipped_ends
+from tracekit.writing.gains import LONGEST, gpu_args, safe
 from tracekit.writing.raw import packed, parts, read_raw, with_args, with_field, with_members
 from tracekit.writing.tracks import Mark, Tracks
 
@@ -25,14 +24,9 @@ FIRST_PID = 1_000_000
 FIRST_FLOW = 1 << 44
 """Above the ids that profilers give to flows of their own, with which ours must not be joined."""
 
-WINDOWS = 200
-"""Points of the busy counter over the trace."""
-
-LEAST_WINDOW_NS = 50_000
+_LONGEST_TEXT = 1000
 LEAST_IDLE_NS = 1_000
 """Idle stretches below are left out of the track: a viewer can't show them, and there are thousands."""
-
-_LONGEST = 200  # characters of a name of ours
 
 
 @dataclass(frozen=True)
@@ -67,9 +61,9 @@ def annotate(analysis: Analysis, findings: Findings) -> Annotated:
     trace = analysis.trace
     raw = read_raw(trace)
     cut = clipped_ends(trace)
-    more, links = _gpu_args(analysis), _links(findings)
+    more, links = gpu_args(analysis), _links(findings)
     events = list(raw.events)
-    _change_slices(trace, events, cut, more, links)
+    _change_slices(analysis, events, cut, more, links)
     _rename(analysis, events)
     tracks = Tracks(_free_pid(trace), trace.span_ns[0])
     ours = list(_ours(analysis, findings, tracks, links))
@@ -92,10 +86,11 @@ def _free_pid(trace: Trace) -> int:
 
 
 def _change_slices(
-    trace: Trace, events: list[bytes], cut: dict[int, int], more: dict[int, dict[str, object]], links: dict[int, int]
+    analysis: Analysis, events: list[bytes], cut: dict[int, int], more: dict[int, dict[str, object]], links: dict[int, int]
 ) -> None:
-    slices = trace.slices
-    for row in {*cut, *more, *links}:
+    slices = analysis.trace.slices
+    arrows = missing_arrows(analysis, set(links))
+    for row in {*cut, *more, *links, *arrows}:
         at = int(slices.index[row])
         args = dict(more.get(row, {}))
         if row in cut:
@@ -104,41 +99,9 @@ def _change_slices(
         events[at] = with_args(events[at], args)
         if row in links:
             events[at] = with_members(events[at], {"bind_id": hex(links[row]), "flow_out": True})
-
-
-def _gpu_args(analysis: Analysis) -> dict[int, dict[str, object]]:
-    """Return what every GPU event gains."""
-    trace, links, work = analysis.trace, analysis.links, analysis.work
-    slices, seen = trace.slices, {}
-    out: dict[int, dict[str, object]] = {}
-    for g, row in enumerate(links.gpu.tolist()):
-        op, launch, step = int(links.op[g]), int(links.launch[g]), int(links.step[g])
-        args: dict[str, object] = {
-            "tracekit.class": work.classes[work.class_id[g]],
-            "tracekit.linked_by": Method(int(links.method[g])).name.lower(),
-        }
-        source = op if op >= 0 else launch
-        if source >= 0:
-            if source not in seen:
-                seen[source] = {
-                    "tracekit.op": trace.name(op)[:_LONGEST] if op >= 0 else None,
-                    "tracekit.op_stack": " > ".join(op_stack(trace, links, source))[-1000:] or None,
-                    "tracekit.module": module_of(trace, links, source) or None,
-                    "tracekit.python": python_line(trace, links, source) or None,
-                }
-            args |= {key: _safe(value) for key, value in seen[source].items() if value}
-        if launch >= 0:
-            args["tracekit.launch"] = _safe(trace.name(launch)[:_LONGEST])
-            args["tracekit.launch_to_start_us"] = us(int(slices.ts_ns[row] - slices.ts_ns[launch]))
-        if step >= 0:
-            args["tracekit.step"] = links.steps.names[step]
-        out[row] = args
-    return out
-
-
-def _safe(text: str) -> str:
-    """Return text that no viewer chokes on: no control character, and no backslash at its end (Perfetto 52 loses every event then)."""
-    return escape_control(text).rstrip("\\")
+        elif row in arrows:
+            end = arrows[row]
+            events[at] = with_members(events[at], {"bind_id": hex(end.flow), "flow_out" if end.outgoing else "flow_in": True})
 
 
 def _links(findings: Findings) -> dict[int, int]:
@@ -168,19 +131,23 @@ def _rename(analysis: Analysis, events: list[bytes]) -> None:
             name = str(device_of(analysis, device).get("name", "")) or "GPU"
             events[i] = with_args(
                 event,
-                {"name": f"GPU {device} {name}".strip(), "tracekit.original": bytes(known.args).decode("utf-8", "replace")[:_LONGEST]},
+                {"name": f"GPU {device} {name}".strip(), "tracekit.original": bytes(known.args).decode("utf-8", "replace")[:LONGEST]},
             )
 
 
 def _ours(analysis: Analysis, findings: Findings, tracks: Tracks, links: dict[int, int]) -> Iterator[bytes]:
     yield from tracks.header()
     yield from tracks.track("findings", "finding", _findings(findings, links))
-    yield from tracks.track("steps", "tracekit.step", _steps(analysis))
+    yield from tracks.track("steps", "tracekit.step", _steps(analysis, findings))
     yield from tracks.track("GPU idle", "tracekit.idle", _idle(analysis))
     yield from tracks.track("attention", "tracekit.attention", _attention(analysis))
     yield from tracks.track("CPU time that nothing explains", "tracekit.opaque", _opaque(analysis))
-    yield from tracks.counter("GPU busy", "%", _busy(analysis))
-    yield from tracks.counter("launch queue", "events", _queue(analysis))
+    yield from tracks.counter("GPU busy", "%", busy_pct(analysis))
+    yield from tracks.counter("GPU waits for the host", "%", exposed_pct(analysis))
+    yield from tracks.counter("launch queue", "events", queue_events(analysis))
+    yield from tracks.counter("launch to start", "us", latency_us(analysis))
+    for device, points in memory_mib(analysis).items():
+        yield from tracks.counter(f"allocated on {safe(device)[:40]}", "MiB", points)
 
 
 def _findings(findings: Findings, links: dict[int, int]) -> Iterator[Mark]:
@@ -193,19 +160,23 @@ def _findings(findings: Findings, links: dict[int, int]) -> Iterator[Mark]:
         args: dict[str, object] = {
             "code": one.code,
             "severity": one.severity,
-            "what": _safe(one.what),
-            "why": _safe(one.why),
-            "fix": _safe(one.fix),
+            "what": safe(one.what),
+            "why": safe(one.why),
+            "fix": safe(one.fix),
         }
         args["cost_us_per_step"] = us(one.cost_ns_per_step)
         if saving is not None:
             args |= {"saving_us_per_step": us(saving.mid_ns), "saving_low_us": us(saving.low_ns), "saving_high_us": us(saving.high_ns)}
         link = number if number in links.values() else 0
-        yield Mark(first.ts_ns, first.ts_ns + max(first.dur_ns, 1), _safe(f"{one.code} {one.severity}: {one.title}"[:_LONGEST]), args, link)
+        yield Mark(first.ts_ns, first.ts_ns + max(first.dur_ns, 1), safe(f"{one.code} {one.severity}: {one.title}"[:LONGEST]), args, link)
 
 
-def _steps(analysis: Analysis) -> Iterator[Mark]:
+def _steps(analysis: Analysis, findings: Findings) -> Iterator[Mark]:
     windows, steps = analysis.windows, analysis.links.steps
+    about: dict[str, object] = {"verdict": safe(analysis.summary.verdict.text)[:_LONGEST_TEXT]}
+    worst = max((one for one in findings.findings if one.cost_ns_per_step > 0), key=lambda one: one.cost_ns_per_step, default=None)
+    if worst is not None:
+        about |= {"dearest_finding": safe(f"{worst.code}: {worst.title}"), "dearest_finding_us_per_step": us(worst.cost_ns_per_step)}
     for i, name in enumerate(steps.names):
         wall, busy = int(windows.wall_ns[i]), int(windows.busy_ns[i])
         args: dict[str, object] = {
@@ -213,6 +184,7 @@ def _steps(analysis: Analysis) -> Iterator[Mark]:
             "gpu_busy_us": us(busy),
             "gpu_idle_us": us(wall - busy),
             "host_us": us(int(windows.host_ns[i])),
+            **about,
         }
         yield Mark(
             int(windows.start_ns[i]), int(windows.end_ns[i]), f"{name}: {ns_text(wall)}, GPU busy {100 * busy / max(wall, 1):.0f} %", args
@@ -226,8 +198,8 @@ def _idle(analysis: Analysis) -> Iterator[Mark]:
         if end - start < LEAST_IDLE_NS:
             continue
         kind = Cause(cause).name.lower().replace("_", " ")
-        name = trace.name(row)[:_LONGEST] if row >= 0 else ""
-        yield Mark(start, end, _safe(f"idle: {name or kind}"), {"cause": kind, "idle_us": us(end - start)})
+        name = trace.name(row)[:LONGEST] if row >= 0 else ""
+        yield Mark(start, end, safe(f"idle: {name or kind}"), {"cause": kind, "idle_us": us(end - start)})
 
 
 def _attention(analysis: Analysis) -> Iterator[Mark]:
@@ -244,6 +216,8 @@ def _attention(analysis: Analysis) -> Iterator[Mark]:
         }
         args |= {f"stage.{stage.name}_us": us(stage.ns) for stage in region.stages}
         args |= {"shapes": region.shapes} if region.shapes else {}
+        if region.useful_flops and region.gpu_ns > 0:
+            args["tflop_s"] = round(region.useful_flops / region.gpu_ns / 1000, 2)
         start, end = int(slices.ts_ns[rows].min()), int(slices.end_ns[rows].max())
         yield Mark(start, end, f"attention {region.direction.value}: {region.backend}", args)
 
@@ -252,31 +226,4 @@ def _opaque(analysis: Analysis) -> Iterator[Mark]:
     slices, host = analysis.trace.slices, analysis.host
     for row in np.flatnonzero(np.minimum(host.opaque_ns, host.exposed_ns) > 0).tolist():
         args: dict[str, object] = {"opaque_us": us(int(host.opaque_ns[row])), "exposed_us": us(int(host.exposed_ns[row]))}
-        yield Mark(int(slices.ts_ns[row]), int(slices.end_ns[row]), _safe(analysis.trace.name(row)[:_LONGEST]), args)
-
-
-def _busy(analysis: Analysis) -> Iterator[tuple[int, float]]:
-    work = analysis.work
-    on = work.device == analysis.windows.device
-    if not on.any():
-        return
-    low, high = int(work.start_ns[on].min()), int(work.end_ns[on].max())
-    width = max((high - low) // WINDOWS, LEAST_WINDOW_NS)
-    starts = np.arange(low, high, width)
-    share = 100.0 * covered(work.start_ns[on], work.end_ns[on], starts, starts + width) / width
-    yield from zip(starts.tolist(), share.tolist(), strict=True)
-    yield high, 0.0
-
-
-def _queue(analysis: Analysis) -> Iterator[tuple[int, float]]:
-    """Yield how many GPU events are launched and not yet begun."""
-    links, slices = analysis.links, analysis.trace.slices
-    known = links.launch >= 0
-    launched, begun = slices.ts_ns[links.launch[known]], analysis.work.start_ns[known]
-    late = begun >= launched
-    times = np.concatenate((launched[late], begun[late]))
-    change = np.concatenate((np.ones(int(late.sum()), np.int64), -np.ones(int(late.sum()), np.int64)))
-    order = np.lexsort((-change, times))
-    times, depth = times[order], np.cumsum(change[order])
-    last = np.append(times[1:] != times[:-1], True) if len(times) else np.empty(0, bool)
-    yield from zip(times[last].tolist(), depth[last].astype(float).tolist(), strict=True)
+        yield Mark(int(slices.ts_ns[row]), int(slices.end_ns[row]), safe(analysis.trace.name(row)[:LONGEST]), args)
