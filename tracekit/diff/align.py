@@ -29,6 +29,7 @@ class Bundle:
         ns: Sum of their durations over the steps compared.
         count: Their number.
         kernels: Time of each name.
+        events: Their indices into ``Work``.
     """
 
     region: str
@@ -39,11 +40,13 @@ class Bundle:
     ns: int = 0
     count: int = 0
     kernels: dict[str, int] = field(default_factory=dict)
+    events: list[int] = field(default_factory=list)
 
     def add(self, other: Bundle) -> None:
         """Take another's events."""
         self.ns += other.ns
         self.count += other.count
+        self.events += other.events
         for name, ns in other.kernels.items():
             self.kernels[name] = self.kernels.get(name, 0) + ns
 
@@ -84,6 +87,7 @@ def bundles(side: SideData) -> list[Bundle]:
         ns, name = int(work.dur_ns[g]), trace.name(row)
         bundle.ns += ns
         bundle.count += 1
+        bundle.events.append(g)
         bundle.kernels[name] = bundle.kernels.get(name, 0) + ns
     return list(made.values())
 
