@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,6 +18,7 @@ import click
 if TYPE_CHECKING:
     from tracekit.analysis import Analysis
     from tracekit.render.document import Document
+    from tracekit.writing import Annotated
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Result = TypeVar("Result")
@@ -105,6 +106,17 @@ def open_analysis(path: str, step_name: str | None, taxonomy: Path | None) -> An
     read = load if click.get_current_context().meta.get(_NO_CACHE) else load_cached
     with progress_bar(path) as tell:
         return analyze(read(path, progress=tell), step_name=step_name, taxonomy=table)
+
+
+def annotated(paths: Sequence[str], is_diff: bool, step_name: str | None, taxonomy: Path | None) -> Annotated:
+    """Annotate one trace, or two in one file."""
+    from tracekit.findings import find
+    from tracekit.writing import annotate, annotate_both
+
+    if len(paths) != (2 if is_diff else 1):
+        raise click.UsageError("Give two traces after --diff." if is_diff else "Give one trace; or two after --diff.")
+    analyses = [open_analysis(path, step_name, taxonomy) for path in paths]
+    return annotate_both(*analyses) if is_diff else annotate(analyses[0], find(analyses[0]))
 
 
 @contextlib.contextmanager

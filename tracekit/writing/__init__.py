@@ -1,6 +1,7 @@
 """Writes trace files that viewers read, and serves them."""
 
 from tracekit.writing.annotate import Annotated, annotate
+from tracekit.writing.both import annotate_both
 from tracekit.writing.raw import as_it_is
 from tracekit.writing.repair import Repaired, repaired
 from tracekit.writing.slice import Part, Sliced, cut_out, parse_part
@@ -14,6 +15,7 @@ __all__ = [
     "Viewer",
     "ViewerError",
     "annotate",
+    "annotate_both",
     "as_it_is",
     "cut_out",
     "parse_part",

@@ -17,7 +17,7 @@ from tracekit.writing.arrows import missing_arrows
 from tracekit.writing.counters import busy_pct, exposed_pct, latency_us, memory_mib, queue_events
 from tracekit.writing.fitting import clipped_ends
 from tracekit.writing.gains import LONGEST, gpu_args, safe
-from tracekit.writing.raw import packed, parts, read_raw, with_args, with_field, with_members
+from tracekit.writing.raw import RawTrace, packed, parts, read_raw, with_args, with_field, with_members
 from tracekit.writing.tracks import Mark, Tracks
 
 FIRST_PID = 1_000_000
@@ -48,6 +48,23 @@ class Annotated:
     notices: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Annotation:
+    """A trace's events with ours, before they are written.
+
+    Attributes:
+        raw: The file as it was.
+        events: Its events in the file's order, changed where they gained something; b"" where one couldn't be read.
+        ours: What is added.
+        clipped: Slices that were shortened.
+    """
+
+    raw: RawTrace
+    events: list[bytes]
+    ours: list[bytes]
+    clipped: int
+
+
 def annotate(analysis: Analysis, findings: Findings) -> Annotated:
     """Return the annotated trace.
 
@@ -59,22 +76,36 @@ def annotate(analysis: Analysis, findings: Findings) -> Annotated:
         InputError: The file came from standard input, or can't be read any more.
     """
     trace = analysis.trace
-    raw = read_raw(trace)
-    cut = clipped_ends(trace)
-    more, links = gpu_args(analysis), _links(findings)
-    events = list(raw.events)
-    _change_slices(analysis, events, cut, more, links)
-    _rename(analysis, events)
-    tracks = Tracks(_free_pid(trace), trace.span_ns[0])
-    ours = list(_ours(analysis, findings, tracks, links))
+    found = annotation(analysis, findings)
     notices = []
     if abs(trace.span_ns[1]) > 9_000_000_000_000_000:
         notices.append("The trace has times since the epoch; Perfetto holds them as doubles, so that slices which touch may overlap there.")
-    if cut:
-        notices.append(
-            f"{len(cut):,} slices crossed others of their track and were shortened for the viewer; their args say how long they were."
-        )
-    return Annotated(packed(raw, [*events, *ours], gzip=True), sum(map(bool, events)), len(ours), len(cut), tuple(notices))
+    if found.clipped:
+        notices.append(shortened(found.clipped))
+    data = packed(found.raw, [*found.events, *found.ours], gzip=True)
+    return Annotated(data, sum(map(bool, found.events)), len(found.ours), found.clipped, tuple(notices))
+
+
+def shortened(count: int) -> str:
+    """Return the notice about slices that were shortened."""
+    return f"{count:,} slices crossed others of their track and were shortened for the viewer; their args say how long they were."
+
+
+def annotation(analysis: Analysis, findings: Findings, *, label: str = "") -> Annotation:
+    """Return a trace's events with ours; a label stands before the names of our tracks.
+
+    Raises:
+        InputError: The file came from standard input, or can't be read any more.
+    """
+    trace = analysis.trace
+    raw = read_raw(trace)
+    cut = clipped_ends(trace)
+    links = _links(findings)
+    events = list(raw.events)
+    _change_slices(analysis, events, cut, gpu_args(analysis), links)
+    _rename(analysis, events)
+    tracks = Tracks(_free_pid(trace), trace.span_ns[0], label)
+    return Annotation(raw, events, list(_ours(analysis, findings, tracks, links)), len(cut))
 
 
 def _free_pid(trace: Trace) -> int:

@@ -20,6 +20,9 @@ class _Parts(msgspec.Struct):
 
     args: msgspec.Raw = msgspec.Raw()
     dur: msgspec.Raw = msgspec.Raw()
+    ts: msgspec.Raw = msgspec.Raw()
+    id: msgspec.Raw = msgspec.Raw()
+    bind_id: msgspec.Raw = msgspec.Raw()
     ph: str = ""
     name: str = ""
     cat: str = ""

@@ -28,17 +28,25 @@ class Tracks:
     Attributes:
         pid: Its number, which no other process has.
         start_ns: Where the trace begins: lanes are named there.
+        label: Stands before the process's name and the names of its tracks, where there are several of its kind.
+        title: The process's name.
     """
 
     pid: int
     start_ns: int
+    label: str = ""
+    title: str = "tracekit"
     _lanes: int = 0
 
     def header(self) -> Iterator[bytes]:
         """Yield the process's name and place."""
         common = {"pid": self.pid, "tid": self.pid, "ts": msgspec.Raw(decimal_us(self.start_ns).encode())}
-        yield msgspec.json.encode({"ph": "M", "name": "process_name", **common, "args": {"name": "tracekit"}})
+        yield msgspec.json.encode({"ph": "M", "name": "process_name", **common, "args": {"name": self._prefix + self.title}})
         yield msgspec.json.encode({"ph": "M", "name": "process_sort_index", **common, "args": {"sort_index": -100}})
+
+    @property
+    def _prefix(self) -> str:
+        return f"{self.label}: " if self.label else ""
 
     def track(self, label: str, category: str, marks: Iterable[Mark]) -> Iterator[bytes]:
         """Yield the events of a track; marks that overlap get lanes, numbered from the second on."""
@@ -53,7 +61,7 @@ class Tracks:
             self._lanes += 1
             cookie = hex(self._lanes)
             # Two tracks of one name become a group, which can't be pinned.
-            name = label if number == 1 else f"{label} {number}"
+            name = self._prefix + (label if number == 1 else f"{label} {number}")
             # A track is named after its first slice, so that one, of no length, has the track's own name.
             yield self._event("b", self.start_ns, name, category, cookie)
             yield self._event("e", self.start_ns, name, category, cookie)
@@ -75,7 +83,7 @@ class Tracks:
             ts = msgspec.Raw(decimal_us(ts_ns).encode())
             yield msgspec.json.encode({
                 "ph": "C",
-                "name": name,
+                "name": self._prefix + name,
                 "pid": self.pid,
                 "tid": self.pid,
                 "ts": ts,

@@ -22,7 +22,7 @@ _CSP = (
     "default-src 'self'; script-src 'self' 'unsafe-eval' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; connect-src 'self' data: blob:; worker-src 'self' blob:; frame-ancestors 'none'"
 )
-_PINNED = "^(findings|steps|GPU idle|attention|GPU busy %)( [0-9]+)?$"
+_PINNED = "^(findings|steps|GPU idle|attention|GPU busy %|differences in .*)( [0-9]+)?$"
 _EXPANDED = "^(GPU|python|tracekit)"
 _KERNELS = (
     "SELECT name, count(*) AS count, sum(dur) / 1e6 AS ms FROM slice WHERE category = 'kernel' GROUP BY name ORDER BY ms DESC LIMIT 30"
