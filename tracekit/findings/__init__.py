@@ -3,5 +3,6 @@
 from tracekit.findings.explain import HEADINGS, Rules, explain
 from tracekit.findings.finding import Evidence, Finding, Findings, Rule, Saving
 from tracekit.findings.registry import all_rules, find
+from tracekit.findings.reports import Reports, together
 
-__all__ = ["HEADINGS", "Evidence", "Finding", "Findings", "Rule", "Rules", "Saving", "all_rules", "explain", "find"]
+__all__ = ["HEADINGS", "Evidence", "Finding", "Findings", "Reports", "Rule", "Rules", "Saving", "all_rules", "explain", "find", "together"]

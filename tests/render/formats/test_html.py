@@ -52,10 +52,23 @@ def test_a_hostile_text_is_text_everywhere() -> None:
     assert "\x1b" not in text
 
 
+def test_a_page_of_several_parts_has_links_to_each() -> None:
+    """Behind its first heading; a page of one part has none."""
+    stream = io.StringIO()
+    html.write(Document((Heading("all", 1), Text("x"), Heading(EVIL, 1), Heading("two", 1)), "t"), stream, Page())
+    parser = Tags()
+    parser.feed(stream.getvalue())
+    links = [value for tag, attrs in parser.tags if tag == "a" for name, value in attrs if name == "href"]
+    places = [f"#{value}" for tag, attrs in parser.tags if tag == "h1" for name, value in attrs if name == "id"]
+    assert links == places[1:]
+    assert len(links) == 2
+    assert "<nav" not in page("plain")
+
+
 def test_the_page_needs_nothing_from_outside() -> None:
     """No link, no source, no import: it opens from disk without a network."""
     text = page("plain")
-    assert not re.search(r"""(src|href)=["'](?!data:)|@import|url\((?!data:)|https?://""", text)
+    assert not re.search(r"""(src|href)=["'](?!data:|#part)|@import|url\((?!data:)|https?://""", text)
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="no Chromium on this machine")

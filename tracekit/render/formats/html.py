@@ -37,7 +37,9 @@ def write(document: Document, stream: TextIO, page: Page) -> None:
         {"kind": _kind(block), "block": block, "picture": _picture(block) if isinstance(block, Strip) else None}
         for block in document.blocks
     ]
-    stream.write(template.render(title=shown(document.title) or "tracekit", blocks=blocks, style=style, script=script, key=_key))
+    parts = [(i, block.text) for i, block in enumerate(document.blocks) if isinstance(block, Heading) and block.level == 1]
+    title = shown(document.title) or "tracekit"
+    stream.write(template.render(title=title, blocks=blocks, parts=parts, style=style, script=script, key=_key))
 
 
 def _kind(block: Block) -> str:

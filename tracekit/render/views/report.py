@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tracekit.findings import Finding, Findings
+from collections.abc import Callable, Sequence
+
+from tracekit.findings import Finding, Findings, Reports
 from tracekit.render.document import Builder, Cell, Column, Document, Facts, Fit, Heading, Notice, Table, Text, Tone
 from tracekit.render.views._parts import number
 from tracekit.units import ns_text, pct_text, plural, us_text
@@ -75,3 +77,57 @@ def joined(first: Document, second: Document) -> Document:
     rest = second.without_notices().blocks[2:]
     notices = [Notice(text) for text in dict.fromkeys((*first.notices, *second.notices))]
     return Document((*first.without_notices().blocks, *rest, *notices), first.title)
+
+
+Summary = Callable[[], Document] | None
+
+
+def with_summary(result: Findings, summary: Summary) -> Document:
+    """Return the report of a trace, and behind it what its findings rest on, where that is given."""
+    return joined(view(result), summary()) if summary else view(result)
+
+
+def overview(result: Reports, summaries: Sequence[Summary]) -> Document:
+    """Return the report of several traces: a row each, then each by itself.
+
+    Args:
+        result: The reports.
+        summaries: What makes the summary of each trace, or None where it isn't to be shown.
+    """
+    page = Builder(title=f"{plural(len(result.reports), 'trace')}")
+    counts = [[sum(one.severity == severity for one in report.findings) for severity in _TONES] for report in result.reports]
+    errors, warnings = (sum(column) for column in list(zip(*counts, strict=True))[:2])
+    page.add(Heading(f"{plural(len(result.reports), 'trace')}: {plural(errors, 'error')}, {plural(warnings, 'warning')}", 1))
+    page.add(_all(result, counts))
+    notices: dict[str, None] = {}
+    for report, summary in zip(result.reports, summaries, strict=True):
+        document = with_summary(report, summary)
+        first, *rest = document.without_notices().blocks
+        page.add(Heading(report.trace, 1) if isinstance(first, Heading) else first, *rest)
+        notices.update(dict.fromkeys(f"{report.trace}: {text}" for text in document.notices))
+    return page.document(tuple(notices))
+
+
+def _all(result: Reports, counts: Sequence[Sequence[int]]) -> Table:
+    columns = (
+        Column("trace", fit=Fit.SHRINK, least=16),
+        number("step", "µs", drop=False),
+        number("errors", drop=False),
+        number("warnings", drop=False),
+        number("notes", "", 2),
+        Column("worst finding", fit=Fit.SHRINK, least=20),
+        Column("verdict", fit=Fit.DROP, priority=1),
+    )
+    rows = []
+    for report, (errors, warnings, notes) in zip(result.reports, counts, strict=True):
+        worst = next((one for one in report.findings if one.severity != "info"), None)
+        rows.append((
+            Cell(report.trace),
+            Cell(us_text(report.step_ns)),
+            Cell(str(errors), _TONES["error"] if errors else Tone.PLAIN),
+            Cell(str(warnings)),
+            Cell(str(notes)),
+            Cell(f"{worst.code} {worst.title}" if worst else "none"),
+            Cell(report.verdict),
+        ))
+    return Table(columns, tuple(rows))
