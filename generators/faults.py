@@ -1,26 +1,39 @@
 """Planted faults and their mends, each at a size that is bound by the host and one that is bound by the GPU.
 
 ``python -m generators.faults --out traces/faults`` records both sides of each pair with the unprofiled step times: what a finding predicts to be saved can be
-held against what mending it really saved.
+held against what mending it really saved. The saving is measured by turns, fault and mend in one process: a GPU that gets warm lowers its clock (the same
+layers took 5.6 and then 6.4 ms), and a host is faster at one time than at another, so that two runs apart differ by more than many a mend wins.
 """
 
 from __future__ import annotations
 
+import gc
+import itertools
+import json
+import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 import torch
 import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from generators.attention import naive_attention
 from generators.harness import Options, Unavailable, Workload, record, synchronize
 
 Step = Callable[[int], object]
-STEPS = 4
+STEPS = 6
+
+ROUNDS = 9
+"""Times that each side is measured, by turns."""
+
+BLOCK_S, FEWEST, MOST = 0.12, 8, 400
+"""Length of one measurement, and the least and most steps in it."""
 
 
 @dataclass(frozen=True)
@@ -240,6 +253,82 @@ def graph_pair(graphed: bool) -> Callable[[Size], Step]:
     return make
 
 
+def by_hand_pair(fused: bool) -> Callable[[Size], Step]:
+    """Return attention by hand, or through the fused op."""
+
+    def make(size: Size) -> Step:
+        q, k, v = qkv(size)
+        mask = mask_of(size)
+        if fused:
+            return quiet(lambda _: F.scaled_dot_product_attention(q, k, v, is_causal=True))
+        return quiet(lambda _: naive_attention(q, k, v, mask, inplace=True))
+
+    return make
+
+
+def math_pair(backend: SDPBackend) -> Callable[[Size], Step]:
+    """Return attention with a backend pinned."""
+
+    def make(size: Size) -> Step:
+        q, k, v = qkv(size)
+
+        def step(_: int) -> None:
+            with sdpa_kernel(backend):
+                F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+        return quiet(step)
+
+    return make
+
+
+def dense_mask_pair(dense: bool) -> Callable[[Size], Step]:
+    """Return attention with the causal mask as a tensor, or as the flag."""
+
+    def make(size: Size) -> Step:
+        q, k, v = qkv(size)
+        mask = mask_of(size).logical_not()
+        if dense:
+            return quiet(lambda _: F.scaled_dot_product_attention(q, k, v, attn_mask=mask))
+        return quiet(lambda _: F.scaled_dot_product_attention(q, k, v, is_causal=True))
+
+    return make
+
+
+def plans_pair(backend: SDPBackend) -> Callable[[Size], Step]:
+    """Return attention with another length in each step."""
+
+    def make(size: Size) -> Step:
+        longest = 4096
+        q, k, v = (torch.randn(1, size.heads, longest, 64, device="cuda", dtype=torch.bfloat16) for _ in range(3))
+
+        def step(number: int) -> None:
+            length = longest - number % 600 if size.name == "gpu" else 64 + number % 600
+            with sdpa_kernel(backend):
+                F.scaled_dot_product_attention(q[:, :, :length], k[:, :, :length], v[:, :, :length], is_causal=True)
+
+        return quiet(step)
+
+    return make
+
+
+def layout_pair(copied: bool) -> Callable[[Size], Step]:
+    """Return products of a transposed tensor, made contiguous first or not."""
+
+    def make(size: Size) -> Step:
+        torch.manual_seed(0)
+        x = torch.randn(size.batch, size.width, size.sequence, device="cuda", dtype=torch.bfloat16)
+        w = torch.randn(size.width, 256, device="cuda", dtype=torch.bfloat16)
+
+        def step(_: int) -> None:
+            for _i in range(4):
+                turned = x.transpose(1, 2)
+                (turned.contiguous() if copied else turned) @ w
+
+        return quiet(step)
+
+    return make
+
+
 PAIRS: dict[str, Pair] = {
     "out_of_place": Pair("TK101", copy_pair(False), copy_pair(True)),
     "item": Pair("TK302", item_pair(True), item_pair(False)),
@@ -251,6 +340,11 @@ PAIRS: dict[str, Pair] = {
     "empty_cache": Pair("TK305", cache_pair(True), cache_pair(False)),
     "kv_repeat": Pair("TK106", gqa_pair(True), gqa_pair(False)),
     "launches": Pair("TK303", graph_pair(False), graph_pair(True)),
+    "layout": Pair("TK103", layout_pair(True), layout_pair(False)),
+    "by_hand": Pair("TK202", by_hand_pair(False), by_hand_pair(True)),
+    "math": Pair("TK201", math_pair(SDPBackend.MATH), math_pair(SDPBackend.FLASH_ATTENTION)),
+    "dense_mask": Pair("TK203", dense_mask_pair(True), dense_mask_pair(False)),
+    "plans": Pair("TK301", plans_pair(SDPBackend.CUDNN_ATTENTION), plans_pair(SDPBackend.FLASH_ATTENTION)),
 }
 
 
@@ -270,22 +364,83 @@ def main(out: Path, names: str) -> None:
     if not torch.cuda.is_available():
         click.echo("generators: the faults are of GPU programs, and torch sees no CUDA device here.", err=True)
         sys.exit(1)
-    for name in wanted:
-        for size in SIZES:
-            for side, make in (("fault", PAIRS[name].fault), ("mend", PAIRS[name].mend)):
-                _run(f"{name}_{size.name}_{side}", make, size, out)
+    for name, size in itertools.product(wanted, SIZES):
+        _run(name, size, out)
 
 
-def _run(name: str, make: Callable[[Size], Step], size: Size, out: Path) -> None:
+def _run(name: str, size: Size, out: Path) -> None:
+    """Measure a pair by turns, then record both sides: the GPU is as warm then as it was."""
+    pair, label = PAIRS[name], f"{name}_{size.name}"
+    shapes = {"batch": size.batch, "width": size.width, "sequence": size.sequence, "heads": size.heads}
     try:
-        shapes = {"batch": size.batch, "width": size.width, "sequence": size.sequence, "heads": size.heads}
-        truth = record(name, Workload(make(size), shapes), Options(steps=STEPS), out)
-        click.echo(f"{name:32} unprofiled step {truth['unprofiled']['cuda_event_us_median']:,.1f} µs")
+        sides = {"fault": pair.fault(size), "mend": pair.mend(size)}
+        found = by_turns(sides["fault"], sides["mend"])
+        for side, step in sides.items():
+            # Numbers that by_turns hasn't used: where a step depends on its number, it has to be new.
+            record(f"{label}_{side}", Workload(_later(step), shapes), Options(steps=STEPS), out)
+            path = out / f"{label}_{side}.truth.json"
+            truth = json.loads(path.read_text(encoding="utf-8"))
+            path.write_text(json.dumps({**truth, "by_turns": found}, indent=1) + "\n", encoding="utf-8")
+        median, low, high = found["saving_us_median"], found["saving_us_low"], found["saving_us_high"]
+        click.echo(f"{label:24} step {found['fault_us_median']:10,.1f} µs, mend saves {median:10,.1f} ({low:,.1f} to {high:,.1f})")
     except (RuntimeError, Unavailable) as error:
-        click.echo(f"{name:32} failed: {' '.join(str(error).split())[:200]}")
+        click.echo(f"{label:24} failed: {' '.join(str(error).split())[:200]}")
     finally:
         synchronize("cuda")
         torch.cuda.empty_cache()
+
+
+def _later(step: Step) -> Step:
+    return lambda number: step(number + 450)
+
+
+def by_turns(fault: Step, mend: Step) -> dict[str, Any]:
+    """Return the unprofiled step times of both, µs: each measured ``ROUNDS`` times, by turns, and the saving with its quartiles."""
+    numbers = (itertools.count(), itertools.count())
+    counts = [_steps_in_block(step, count) for step, count in zip((fault, mend), numbers, strict=True)]
+    times: tuple[list[float], list[float]] = ([], [])
+    for i in range(ROUNDS):
+        for side in (0, 1) if i % 2 == 0 else (1, 0):
+            times[side].append(_block((fault, mend)[side], counts[side], numbers[side]))
+    savings = [before - after for before, after in zip(*times, strict=True)]
+    low, _, high = statistics.quantiles(savings, n=4)
+    return {
+        "rounds": ROUNDS,
+        "steps_in_block": counts,
+        "fault_us": [round(us, 3) for us in times[0]],
+        "mend_us": [round(us, 3) for us in times[1]],
+        "fault_us_median": round(statistics.median(times[0]), 3),
+        "mend_us_median": round(statistics.median(times[1]), 3),
+        "saving_us_median": round(statistics.median(savings), 3),
+        "saving_us_low": round(low, 3),
+        "saving_us_high": round(high, 3),
+    }
+
+
+def _steps_in_block(step: Step, numbers: Iterator[int]) -> int:
+    for _ in range(3):
+        step(next(numbers))
+    synchronize("cuda")
+    begin = time.perf_counter()
+    for _ in range(5):
+        step(next(numbers))
+    synchronize("cuda")
+    return max(FEWEST, min(MOST, round(BLOCK_S * 5 / (time.perf_counter() - begin))))
+
+
+def _block(step: Step, count: int, numbers: Iterator[int]) -> float:
+    """Return the mean step time of a block, µs, by CUDA events; the host runs ahead as far as it can, as in training."""
+    for _ in range(3):
+        step(next(numbers))
+    gc.collect()
+    synchronize("cuda")
+    marks = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+    marks[0].record()
+    for _ in range(count):
+        step(next(numbers))
+    marks[1].record()
+    synchronize("cuda")
+    return float(marks[0].elapsed_time(marks[1])) * 1000.0 / count
 
 
 if __name__ == "__main__":

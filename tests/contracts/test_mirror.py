@@ -14,7 +14,6 @@ ELSEWHERE = {
 DEBT = {
     "analysis/overhead.py",
     "analysis/picture.py",
-    "analysis/replay.py",
     "attention/eager.py",
     "attention/facts.py",
     "attention/match.py",

@@ -154,6 +154,31 @@ def math(trace: Builder, at: float) -> None:
     trace.op("aten::bmm", at + 75, 10).launch("cudaLaunchKernel", at + 77, 3).kernel("ampere_sgemm_128x64_nn", at + 440, 200)
 
 
+def masked(mask: list[int], flag: str = "False") -> Callable[[Builder, float], None]:
+    """Return fused attention of 16 heads of 2048 tokens that is given a mask."""
+    dims = {
+        "Input Dims": [[8, 16, 2048, 64]] * 3 + [mask],
+        "Input type": ["c10::BFloat16"] * 3 + ["bool"],
+        "Concrete Inputs": ["", "", "", "", "0.", flag],
+    }
+
+    def body(trace: Builder, at: float) -> None:
+        trace.op("aten::scaled_dot_product_attention", at, 50, **dims).op("aten::_efficient_attention_forward", at + 2, 40, **dims)
+        trace.launch("cudaLaunchKernel", at + 5, 5).kernel("fmha_cutlassF_bf16_aligned_64x64_rf_sm80", at + 20, 700)
+
+    return body
+
+
+def asked(body: Callable[[Builder, float], None], name: str) -> Callable[[Builder, float], None]:
+    """Return a body inside an annotation."""
+
+    def within(trace: Builder, at: float) -> None:
+        trace.annotation(name, at, 200)
+        body(trace, at + 5)
+
+    return within
+
+
 def by_hand(trace: Builder, at: float) -> None:
     for i, (op, kernel) in enumerate((("aten::bmm", GEMM), ("aten::_softmax", "softmax_warp_forward"), ("aten::bmm", GEMM))):
         trace.op(op, at + 30 * i, 20).launch("cudaLaunchKernel", at + 30 * i + 5, 5).kernel(kernel, at + 100 + 150 * i, 140)
@@ -204,6 +229,8 @@ FIRES: dict[str, Builder] = {
     "TK106": steady(repeated),
     "TK201": steady(math),
     "TK202": steady(by_hand, gpu_bound=False),
+    "TK203": steady(masked([2048, 2048]), gpu_bound=False),
+    "TK204": steady(asked(math, "flash attention")),
     "TK211": steady(flash),
     "TK212": steady(unmeasured),
     "TK213": steady(lambda t, at: nested(t, at, ("aten::mm",), "ampere_sgemm_128x64_nn", 200)),
@@ -234,6 +261,8 @@ SILENT: dict[str, Builder] = {
     "TK106": steady(flash),
     "TK201": steady(flash),
     "TK202": steady(flash),
+    "TK203": steady(masked([8, 16, 2048, 2048]), gpu_bound=False),
+    "TK204": steady(asked(flash, "flash attention")),
     "TK211": steady(dispatches),
     "TK212": steady(flash),
     "TK213": steady(lambda t, at: nested(t, at, ("aten::mm",), GEMM, 200)),
@@ -276,6 +305,17 @@ def test_a_rule_fires_where_the_fault_is(code: str) -> None:
 def test_a_rule_is_silent_where_the_fault_is_not(code: str) -> None:
     """A rule that fires on a healthy trace is worse than one that stays silent."""
     assert code not in codes(SILENT[code])
+
+
+def test_a_name_that_only_looks_like_a_wish_is_none() -> None:
+    """Whole words count."""
+    assert "TK204" not in codes(steady(asked(math, "FlashyNet.attention")))
+    assert "TK204" not in codes(steady(asked(math, "attention")))
+
+
+def test_a_mask_beside_the_flag_is_no_finding() -> None:
+    """It is causal already."""
+    assert "TK203" not in codes(steady(masked([2048, 2048], "True"), gpu_bound=False))
 
 
 def test_every_rule_has_a_case_that_fires_and_one_that_is_silent() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
+
+from tracekit.analysis.replay import Change
 
 
 @dataclass(frozen=True)
@@ -14,11 +16,15 @@ class Rule:
         code: ``TK101``; never used again for another.
         name: Short name, ``out-of-place-copy``.
         since: Version that brought it.
+        status: ``stable``, or ``preview`` while it is tried out.
+        cap: The worst that its findings can be, whatever they cost.
     """
 
     code: str
     name: str
     since: str
+    status: str = "stable"
+    cap: str = "error"
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,7 @@ class Finding:
         cost_ns_per_step: What it takes of a step.
         saving_ns_per_step: What mending it would win, or None where that can't be said.
         confidence: 0 to 1.
+        change: What mending it changes in the replay, or None where that can't be replayed; not in the JSON.
     """
 
     code: str
@@ -70,6 +77,7 @@ class Finding:
     cost_ns_per_step: float
     saving_ns_per_step: Saving | None
     confidence: float
+    change: Change | None = field(default=None, repr=False, compare=False, metadata={"json": False})
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ Evidence
     The kernels that make it.
 
 Cost and saving
-    GPU time of these kernels; the saving by replay without them and their ops.
+    GPU time of these kernels, or what the GPU waits for their ops; the saving by replay without both.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tracekit.analysis import Analysis
+from tracekit.analysis.replay import Change
 from tracekit.findings.finding import Finding, Rule
-from tracekit.findings.making import finding, launched, line_of, longest, of_class, per_step_ns, remove, steps
+from tracekit.findings.making import cut, finding, launched, line_of, longest, mend, of_class, per_step_ns, scaled, steps
 from tracekit.units import plural
 
 RULE = Rule("TK105", "mask-rebuilt", "0.1.0")
@@ -54,7 +55,9 @@ def check(analysis: Analysis) -> Iterator[Finding]:
     if len(tops) < steps(analysis):
         return
     calls = len(tops) / steps(analysis)
-    cost = per_step_ns(analysis, mine) + float(analysis.host.exposed_ns[sorted(tops)].sum()) / steps(analysis)
+    change = Change(scaled(analysis, mine), cut(analysis, sorted(tops | set(filled[0]))))
+    mended = mend(analysis, change, "without the kernels that build the mask, and their ops")
+    cost = max(per_step_ns(analysis, mine), mended.won_ns)
     math = any(region.backend == "math" for region in analysis.attention.attention)
     yield finding(
         analysis,
@@ -65,7 +68,8 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         "Use a fused backend with is_causal=True: it needs no mask." if math else "Make the mask once and keep it, or pass is_causal=True.",
         longest(analysis, mine),
         cost,
-        remove(analysis, mine, "without the kernels that build the mask", hosts=sorted(tops | set(filled[0]))),
+        mended.saving,
+        change=change,
     )
 
 

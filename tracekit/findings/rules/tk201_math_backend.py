@@ -40,16 +40,17 @@ def check(analysis: Analysis) -> Iterator[Finding]:
     regions = [one for one in analysis.attention.attention if one.backend == "math" and one.gpu_events and one.step]
     if not regions:
         return
-    cost, saving = fusing(analysis, regions)
+    cost, saving, change = fusing(analysis, regions)
     notes = dict.fromkeys(note for region in regions for note in region.notes)
     yield finding(
         analysis,
         RULE,
         "attention runs in the math backend",
-        f"{plural(len(regions) / steps(analysis), 'call')} a step, {plural(regions[0].kernels, 'kernel')} each, {ns_text(cost)} a step: {'; '.join(notes) or 'not fused'}.",
+        f"{plural(len(regions) / steps(analysis), 'call')} a step, {plural(regions[0].kernels, 'kernel')} each, {ns_text(sum(region.gpu_ns for region in regions) / steps(analysis))} of GPU time a step: {'; '.join(notes) or 'not fused'}.",
         "The scores go through memory several times, in float32; a fused kernel keeps them on the chip.",
         f"{reason(regions[0])} Take the pin off, or pin FLASH_ATTENTION, CUDNN_ATTENTION or EFFICIENT_ATTENTION.",
         [row for region in regions[:5] for row in region.rows],
         cost,
         saving,
+        change=change,
     )

@@ -42,18 +42,19 @@ def check(analysis: Analysis) -> Iterator[Finding]:
     regions = [one for one in analysis.attention.attention if one.backend in {"eager", "eager_inplace", "compiled"} and one.step]
     if not regions:
         return
-    cost, saving = fusing(analysis, regions)
+    cost, saving, change = fusing(analysis, regions)
     if cost < LEAST_SHARE * step_ns(analysis):
         return
     yield finding(
         analysis,
         RULE,
         "attention is written by hand",
-        f"{plural(len(regions) / steps(analysis), 'call')} a step, {plural(regions[0].kernels, 'kernel')} each, {ns_text(cost)} a step ({regions[0].backend}).",
+        f"{plural(len(regions) / steps(analysis), 'call')} a step, {plural(regions[0].kernels, 'kernel')} each, {ns_text(sum(region.gpu_ns for region in regions) / steps(analysis))} of GPU time a step ({regions[0].backend}).",
         "Scores of sequence × sequence go through memory between the ops; a fused kernel keeps them on the chip.",
         f"{reason(regions[0])} Use F.scaled_dot_product_attention.",
         [row for region in regions[:5] for row in (region.rows or region.gpu_rows)][:5],
         cost,
         saving,
+        change=change,
         confidence=min(region.confidence for region in regions),
     )

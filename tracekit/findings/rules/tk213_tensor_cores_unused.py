@@ -31,8 +31,23 @@ from numpy.typing import NDArray
 
 from tracekit.analysis import Analysis
 from tracekit.analysis.kernels import device_of
+from tracekit.analysis.replay import Change
 from tracekit.findings.finding import Finding, Rule, Saving
-from tracekit.findings.making import finding, launched, line_of, longest, names_above, of_class, ops_of, per_step_ns, remove, step_ns, steps
+from tracekit.findings.making import (
+    cut,
+    finding,
+    launched,
+    line_of,
+    longest,
+    mend,
+    of_class,
+    ops_of,
+    outermost,
+    per_step_ns,
+    scaled,
+    step_ns,
+    steps,
+)
 from tracekit.kernels import find_device
 from tracekit.units import ns_text, plural
 
@@ -51,8 +66,10 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         return
     ratio = max(model.peak_tflop_s.get("bf16", 0.0), model.peak_tflop_s.get("fp16", 0.0)) / model.peak_tflop_s.get("fp32", 1.0)
     factors = (2.0, max(ratio / 2, 2.0), max(ratio, 2.0))
-    wins = [remove(analysis, mine, "products faster", scale=1 / factor).mid_ns for factor in factors]
-    casts = per_step_ns(analysis, _casts(analysis))
+    casts = _casts(analysis)
+    cuts = cut(analysis, outermost(analysis, casts, {"aten::_to_copy", "aten::to"}))
+    changes = [_faster(analysis, mine, casts, factor) for factor in factors]
+    made = [mend(analysis, Change(change, cuts), "with the products") for change in changes]
     ops = ops_of(analysis, mine)
     math = any(region.backend == "math" for region in analysis.attention.attention)
     yield finding(
@@ -63,22 +80,35 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         "Without tensor cores a product runs at a fraction of the device's rate.",
         "Use a fused attention backend."
         if math
-        else "Use bfloat16, or torch.set_float32_matmul_precision('high') where TF32's precision is enough.",
+        else "Don't cast up before the product."
+        if casts.any()
+        else "Use bfloat16 (autocast), or torch.set_float32_matmul_precision('high') where TF32's precision is enough."
+        if "tf32" in model.peak_tflop_s
+        else "Use float16 (autocast with a GradScaler): the tensor cores of this device take no other format.",
         longest(analysis, mine),
-        cost,
+        max(cost, made[1].won_ns),
         Saving(
-            wins[0],
-            wins[1],
-            1.05 * wins[2] + casts,
-            f"replay with the products 2, {factors[1]:.0f} and {factors[2]:.0f} times as fast, the last without the casts",
+            min(one.saving.low_ns for one in made),
+            made[1].saving.mid_ns,
+            max(one.saving.high_ns for one in made),
+            f"{made[1].saving.how} 2, {factors[1]:.0f} and {factors[2]:.0f} times as fast{', without the casts around them' if casts.any() else ''}",
         ),
+        change=made[1].change,
     )
 
 
+def _faster(analysis: Analysis, products: NDArray[np.bool_], casts: NDArray[np.bool_], factor: float) -> NDArray[np.float64]:
+    """Return the factor of every GPU event's duration: products are faster, casts go (float64[g])."""
+    return np.minimum(scaled(analysis, products, 1 / factor), scaled(analysis, casts))
+
+
 def _casts(analysis: Analysis) -> NDArray[np.bool_]:
-    """Return the casts that float32 products need: they go with them."""
+    """Return the casts between float32 and a shorter format: where products are made in float32 only because of them, they go with it (bool[g])."""
     links = analysis.links
     mine = np.zeros(len(analysis.work), dtype=bool)
     for g in np.flatnonzero(of_class(analysis, "elementwise.copy") & launched(analysis) & (links.op >= 0)).tolist():
-        mine[g] = "aten::_to_copy" in names_above(analysis, int(links.op[g]))
+        around = [int(links.op[g]), *links.ancestors(int(links.op[g]))]
+        cast = next((row for row in around if analysis.trace.name(row) == "aten::_to_copy"), -1)
+        types = analysis.trace.args(cast).get("Input type") if cast >= 0 else None
+        mine[g] = cast >= 0 and (not isinstance(types, list) or bool({"c10::BFloat16", "c10::Half", "float"} & set(types[:1])))
     return mine

@@ -13,13 +13,13 @@ Instead
     Keep the decision on the GPU, or look at the value once in many steps.
 
 When it stays silent
-    The wait stands outside the steps' ops and annotations, or the GPU hardly idles after it.
+    The wait stands outside the steps' ops and annotations, the GPU hardly idles after it, or it is that of a pageable copy (TK102).
 
 Evidence
     The waits, those with the longest idle time after them first.
 
 Cost and saving
-    Idle time of the GPU from the end of what the wait was for to the next event; the saving is at most that.
+    Idle time of the GPU from the end of what the wait was for to the next event; the saving by replay with a host that doesn't wait.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ from numpy.typing import NDArray
 
 from tracekit.analysis import Analysis
 from tracekit.analysis.idle import Cause
-from tracekit.findings.finding import Finding, Rule, Saving
-from tracekit.findings.making import finding, line_of, names_above, remove, step_ns, steps, unprofiled_share
+from tracekit.analysis.replay import Change
+from tracekit.findings.finding import Finding, Rule
+from tracekit.findings.making import Mend, cut, finding, line_of, mend, names_above, pageable_inputs, scaled, step_ns, steps
 from tracekit.linking import Role, call_roles
 from tracekit.trace import Category
 from tracekit.units import ns_text, plural
@@ -49,6 +50,9 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         return
     slices = trace.slices
     waits = np.flatnonzero((call_roles(trace) == Role.SYNC) & (links.slice_step >= 0) & (links.parent >= 0))
+    # The wait of a copy from pageable memory is TK102's.
+    copies = set(links.op[pageable_inputs(analysis)].tolist())
+    waits = waits[[int(links.parent[row]) not in copies for row in waits.tolist()]] if copies else waits
     drained = _drained(analysis, waits)
     groups: dict[str, list[int]] = {}
     for row in waits.tolist():
@@ -57,36 +61,41 @@ def check(analysis: Analysis) -> Iterator[Finding]:
             groups.setdefault(names[-1], []).append(row)
     step, count = step_ns(analysis), steps(analysis)
     for op, rows in groups.items():
-        cost = sum(drained.get(row, 0) for row in rows) / count
-        if cost < LEAST_SHARE * step:
+        idle = sum(drained.get(row, 0) for row in rows) / count
+        if idle < LEAST_SHARE * step:
             continue
         rows.sort(key=lambda row: -drained.get(row, 0))
+        mended = _without(analysis, rows)
+        cost = min(idle, mended.won_ns)
+        if cost < LEAST_SHARE * step:
+            continue
         waiting = float(slices.dur_ns[rows].sum()) / count
         yield finding(
             analysis,
             RULE,
             f"{op} makes the host wait for the GPU",
-            f"{plural(len(rows) / count, 'wait')} a step, {ns_text(waiting)} of waiting; the GPU then idles for {ns_text(cost)} until new work arrives{line_of(analysis, rows[0])}.",
+            f"{plural(len(rows) / count, 'wait')} a step, {ns_text(waiting)} of waiting; the GPU then idles for {ns_text(idle)} until new work arrives{line_of(analysis, rows[0])}.",
             "Each wait drains the queue of launched work, and the GPU idles while the host fills it again.",
             "Keep the value on the GPU (masks, torch.where, tensors as thresholds), or read it less often.",
             rows,
             cost,
-            _without(analysis, rows, cost),
+            mended.saving,
+            change=mended.change,
         )
 
 
-def _without(analysis: Analysis, waits: list[int], cost: float) -> Saving:
-    """Return what a step wins if the host needn't wait: by replay without the waits, the ops around them, and the copies that they waited for."""
-    links = analysis.links
+def _without(analysis: Analysis, waits: list[int]) -> Mend:
+    """Return what is won if the host needn't wait: without the waits; where an op only reads a value, without it and its copy."""
+    links, trace = analysis.links, analysis.trace
     tops, copies = set(), np.zeros(len(analysis.work), dtype=bool)
     for row in waits:
-        ops = [up for up in links.ancestors(row) if analysis.trace.slices.category[up] == Category.CPU_OP]
-        if ops:
-            tops.add(ops[-1] if analysis.trace.name(ops[-1]) in _READS else ops[0])
-    copies |= np.isin(links.op, [op for op in np.unique(links.op[links.op >= 0]).tolist() if tops & {op, *links.ancestors(op)}])
-    won = remove(analysis, copies, "", hosts=sorted(tops))
-    mid = max(won.mid_ns, cost * unprofiled_share(analysis))
-    return Saving(0.6 * min(won.mid_ns, cost), mid, 1.3 * max(won.high_ns, cost), "replay without the waits, and the idle time after them")
+        reads = [up for up in links.ancestors(row) if trace.name(up) in _READS]
+        tops.add(reads[-1] if reads else row)
+    inside = [top for top in tops if trace.slices.category[top] == Category.CPU_OP]
+    if inside:
+        for g in np.flatnonzero(links.op >= 0).tolist():
+            copies[g] = not set(inside).isdisjoint((int(links.op[g]), *links.ancestors(int(links.op[g]))))
+    return mend(analysis, Change(scaled(analysis, copies), cut(analysis, sorted(tops))), "without the waits, and the reads that only wait")
 
 
 _READS = {"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero"}

@@ -1,7 +1,7 @@
 """Many small kernels, one after the other.
 
 What it does
-    Finds steps of a busy GPU in which more than half of the kernels take less than 5 µs.
+    Finds steps of a busy GPU in which more than half of the kernels are ones that could be fused and take less than 5 µs.
 
 Why it matters
     Between two kernels there is a gap, and each has a start and an end at which it can't fill the GPU.
@@ -13,7 +13,7 @@ Instead
     torch.compile, or a fused op.
 
 When it stays silent
-    They are few (under 50 a step), or take under 5 % of the step together with their gaps.
+    They are few (under 50 a step), are products, convolutions or collectives, which don't fuse, or take under 5 % of the step together with their gaps.
 
 Evidence
     The shortest kernels.
@@ -32,18 +32,20 @@ from tracekit.analysis import Analysis
 from tracekit.analysis.idle import Cause
 from tracekit.analysis.work import KERNEL
 from tracekit.findings.finding import Finding, Rule, Saving
-from tracekit.findings.making import finding, launched, longest, per_step_ns, step_ns, steps
+from tracekit.findings.making import finding, launched, longest, of_class, per_step_ns, step_ns, steps
 from tracekit.units import ns_text, plural
 
 RULE = Rule("TK401", "many-small-kernels", "0.1.0")
 
 SMALL_NS, LEAST_COUNT, LEAST_SHARE = 5_000, 50, 0.05
+# A product, a convolution or a collective doesn't fuse with its neighbours.
+_FUSABLE = ("elementwise", "reduction", "norm", "softmax", "index", "embedding", "random", "optimizer", "triton", "other")
 
 
 def check(analysis: Analysis) -> Iterator[Finding]:
     """Yield a finding where small kernels make up the step."""
     work, idle, count = analysis.work, analysis.idle, steps(analysis)
-    mine = launched(analysis) & (work.kind == KERNEL) & (work.dur_ns < SMALL_NS)
+    mine = launched(analysis) & (work.kind == KERNEL) & (work.dur_ns < SMALL_NS) & of_class(analysis, *_FUSABLE)
     total = int((launched(analysis) & (work.kind == KERNEL)).sum())
     if mine.sum() < LEAST_COUNT * count or mine.sum() < 0.5 * total:
         return

@@ -19,7 +19,7 @@ Evidence
     The optimizer's steps.
 
 Cost and saving
-    GPU time and idle time inside the optimizer's step, less that of a fused one.
+    GPU time and idle time inside the optimizer's step; the saving by replay with one fused kernel in its place.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracekit.analysis import Analysis
-from tracekit.findings.finding import Finding, Rule, Saving
-from tracekit.findings.making import finding, launched, of_class, per_step_ns, steps
+from tracekit.analysis.replay import Change
+from tracekit.findings.finding import Finding, Rule
+from tracekit.findings.making import Mend, cut, finding, launched, mend, of_class, per_step_ns, scaled, steps
 from tracekit.trace import Category
 from tracekit.units import ns_text, plural
 
@@ -58,6 +60,7 @@ def check(analysis: Analysis) -> Iterator[Finding]:
     idle = analysis.idle
     waits = (idle.next >= 0) & single[np.maximum(idle.next, 0)]
     gaps, busy = float(idle.dur_ns[waits].sum()) / count, per_step_ns(analysis, single)
+    mended = _fused(analysis, single, marks, at)
     yield finding(
         analysis,
         RULE,
@@ -66,6 +69,25 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         "A loop over parameters launches several tiny kernels for each.",
         "Use fused=True (or foreach=True).",
         marks.tolist(),
-        gaps + busy,
-        Saving(0.5 * (gaps + 0.5 * busy), 0.85 * (gaps + 0.7 * busy), gaps + busy, "a fused optimizer has a handful of kernels"),
+        max(gaps + busy, mended.won_ns),
+        mended.saving,
+        change=mended.change,
     )
+
+
+FUSED_GPU, FUSED_HOST = 0.2, 0.09
+"""What of the kernels' time, and of the host's, a fused AdamW takes (measured: 0.11 to 0.16, 0.07 to 0.09)."""
+
+FUSED_WEIGHT = 8.0
+
+
+def _fused(analysis: Analysis, single: NDArray[np.bool_], marks: NDArray[np.int64], at: NDArray[np.int64]) -> Mend:
+    """Return what is won with one kernel in the place of each optimizer step's."""
+    factors = scaled(analysis, single)
+    for mark in np.unique(at[single]).tolist():
+        events = np.flatnonzero(single & (at == mark))
+        factors[events[0]] = FUSED_GPU * float(analysis.work.dur_ns[events].sum()) / max(int(analysis.work.dur_ns[events[0]]), 1)
+    used = marks[np.unique(at[single])].tolist()
+    added = FUSED_HOST * analysis.trace.slices.dur_ns[used]
+    cuts = cut(analysis, used, added_at=used, added_ns=added, added_weight=FUSED_WEIGHT)
+    return mend(analysis, Change(factors, cuts), "with a fused optimizer", gpu_tail_ns=0.0)
