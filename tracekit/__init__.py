@@ -7,6 +7,7 @@ The doors, each loaded when it is asked for::
     analysis = tracekit.analyze(trace)
     findings = tracekit.find(analysis)
     diff = tracekit.compare("naive.json.gz", "sdpa_math.json.gz")
+    profile(on_trace_ready=tracekit.handler("traces/", expect="expect.toml"))
 
 A door never has the name of a room: a lazy ``diff`` would turn into the module as soon as anybody imports ``tracekit.diff``.
 """
@@ -20,16 +21,20 @@ if TYPE_CHECKING:
     from tracekit.diff import compare as compare
     from tracekit.errors import TracekitError as TracekitError
     from tracekit.findings import find as find
+    from tracekit.integrations.checking import assert_trace as assert_trace
+    from tracekit.integrations.handler import handler as handler
     from tracekit.reading import load as load
     from tracekit.trace import Trace as Trace
 
-__all__ = ["load", "analyze", "find", "compare", "Trace", "TracekitError"]
+__all__ = ["load", "analyze", "find", "compare", "handler", "assert_trace", "Trace", "TracekitError"]
 
 _DOORS = {
     "load": "tracekit.reading",
     "analyze": "tracekit.analysis",
     "find": "tracekit.findings",
     "compare": "tracekit.diff",
+    "handler": "tracekit.integrations.handler",
+    "assert_trace": "tracekit.integrations.checking",
     "Trace": "tracekit.trace",
     "TracekitError": "tracekit.errors",
 }
