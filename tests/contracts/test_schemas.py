@@ -16,7 +16,7 @@ from tracekit.analysis.launches import link_table
 from tracekit.analysis.ops import op_table
 from tracekit.diff import compare, compare_variants
 from tracekit.expectations import draft, evaluate, parse_expectations
-from tracekit.findings import explain, find
+from tracekit.findings import explain, find, what_if
 from tracekit.reading import load
 
 Make = Callable[[Analysis, Analysis], Any]
@@ -36,6 +36,7 @@ RESULTS: dict[str, tuple[Make, str]] = {
         "trace expectations met missed outcomes notices",
     ),
     "report": (lambda _, b: find(b), "trace step_us verdict findings notices"),
+    "whatif": (lambda _, b: what_if(b, scale=["class~gemm=0.5"]), "trace parts before after saving_us_per_step notices"),
     "rules": (lambda _, __: explain(None), "rules"),
 }
 ROWS = {
@@ -52,6 +53,7 @@ ROWS = {
     ("diff", "idle_rows"): "kind name a_us b_us delta_us",
     ("check", "outcomes"): "key expected seen met where",
     ("report", "findings"): "code severity title what why fix",
+    ("whatif", "parts"): "asked means gpu_events_per_step gpu_us_per_step saving_us_per_step",
     ("rules", "rules"): "code name title",
 }
 

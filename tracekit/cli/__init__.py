@@ -45,6 +45,7 @@ _ORDER = (
     "summary",
     "diff",
     "report",
+    "whatif",
     "attention",
     "ops",
     "kernels",
@@ -56,6 +57,8 @@ _ORDER = (
     "view",
     "slice",
     "repair",
+    "query",
+    "cache",
 )
 
 

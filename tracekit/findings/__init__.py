@@ -4,5 +4,22 @@ from tracekit.findings.explain import HEADINGS, Rules, explain
 from tracekit.findings.finding import Evidence, Finding, Findings, Rule, Saving
 from tracekit.findings.registry import all_rules, find
 from tracekit.findings.reports import Reports, together
+from tracekit.findings.whatif import Part, WhatIf, what_if
 
-__all__ = ["HEADINGS", "Evidence", "Finding", "Findings", "Reports", "Rule", "Rules", "Saving", "all_rules", "explain", "find", "together"]
+__all__ = [
+    "HEADINGS",
+    "Evidence",
+    "Finding",
+    "Findings",
+    "Part",
+    "Reports",
+    "Rule",
+    "Rules",
+    "Saving",
+    "WhatIf",
+    "all_rules",
+    "explain",
+    "find",
+    "together",
+    "what_if",
+]

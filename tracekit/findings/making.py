@@ -111,13 +111,13 @@ def cut(analysis: Analysis, rows: Sequence[int], **how: Any) -> Cuts:
 
 
 def wins(analysis: Analysis, change: Change) -> tuple[float, float, float, float]:
-    """Return what a change wins, ns per step: in the trace as it is, and without the profiler, recording being cheap, usual or dear."""
+    """Return what a change wins, ns per step: in the trace as it is, and without the profiler, recording being cheap, usual or dear; below 0 what it costs."""
     replay = analysis.replay
-    as_it_is = max(replay.saving_ns(change), 0.0)
+    as_it_is = replay.saving_ns(change)
     idle = float(analysis.windows.idle_ns.sum())
     if idle <= LEAST_IDLE_SHARE * float(analysis.windows.wall_ns.sum()):
         return as_it_is, as_it_is, as_it_is, as_it_is
-    cheap, usual, dear = (max(replay.saving_ns(change, recording_ns=cost), 0.0) for cost in RECORDING_NS)
+    cheap, usual, dear = (replay.saving_ns(change, recording_ns=cost) for cost in RECORDING_NS)
     return as_it_is, cheap, usual, dear
 
 
@@ -130,7 +130,7 @@ def mend(analysis: Analysis, change: Change, how: str, *, gpu_tail_ns: float = G
         how: In words: what the replay does without.
         gpu_tail_ns: What an event that goes may have cost its neighbours beyond its own time.
     """
-    as_it_is, cheap, usual, dear = wins(analysis, change)
+    as_it_is, cheap, usual, dear = (max(one, 0.0) for one in wins(analysis, change))
     gone = 0 if change.gpu_scale is None else int((change.gpu_scale == 0).sum())
     # Beyond the profiler: clocks differ from run to run by a tenth, and an event that goes leaves its neighbours warmer caches and no tail of idle units.
     low, high = 0.9 * min(as_it_is, cheap, usual, dear), 1.1 * max(as_it_is, cheap, usual, dear)

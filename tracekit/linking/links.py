@@ -154,25 +154,3 @@ class Links:
             assert (s.ts_ns[above] <= s.ts_ns[has]).all(), "a parent that starts later"
             assert (s.thread[above] == s.thread[has]).all(), "a parent on another thread"
         assert (self.self_ns >= 0).all(), "a negative self time"
-
-
-def depths(parent: I32) -> I32:
-    """Return how many ancestors each row of a forest has (int32[n]), for ``parent`` int32[n] with -1 at the roots."""
-    depth = np.zeros(len(parent), dtype=np.int32)
-    rows = np.flatnonzero(parent >= 0)
-    up = parent[rows]
-    while len(rows):
-        depth[rows] += 1
-        up = parent[up]
-        rows, up = rows[up >= 0], up[up >= 0]
-    return depth
-
-
-def roll_up(parent: I32, values: I64) -> I64:
-    """Return for each row of a forest the sum of ``values`` over it and all its descendants (int64[n])."""
-    out = values.astype(np.int64, copy=True)
-    depth = depths(parent)
-    for level in range(int(depth.max(initial=0)), 0, -1):
-        rows = np.flatnonzero(depth == level)
-        np.add.at(out, parent[rows], out[rows])
-    return out
