@@ -9,6 +9,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from tracekit.expectations import language
+from tracekit.expectations.language import ATTENTION_COUNTS, ATTENTION_TIMES, SEVERITIES, STEP_COUNTS, STEP_TIMES
+from tracekit.findings import explain
 from tracekit.kernels import own_taxonomy
 from tracekit.query import TABLES
 
@@ -77,7 +80,59 @@ def queries() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES: dict[str, Callable[[], str]] = {"kernels.md": kernels, "query.md": queries}
+def rules() -> str:
+    """Return the catalogue of findings."""
+    known = explain(None).rules
+    lines = [
+        "# Findings\n",
+        "What `tracekit report` can find in a trace. `tracekit rules CODE` shows one of these in the terminal. A finding is an error where",
+        "mending it could win more than a tenth of the step, a warning above a fiftieth, else information; [how accurate the predicted",
+        "savings are](accuracy.md) was measured.\n",
+        "| code | name | finds |",
+        "|---|---|---|",
+        *(f"| [{one.code}](#{one.code.lower()}) | {one.name} | {_code(one.title)} |" for one in known),
+    ]
+    for one in known:
+        lines += ["", f"## {one.code}", "", f"**{one.name}**, since {one.since}. {_code(one.title)}"]
+        for heading, text in one.sections:
+            # A sentence is prose; what doesn't end as one is code.
+            is_code = heading in ("Example", "Instead") and not text.endswith(".")
+            lines += ["", f"*{heading}*", "", f"    {text}"] if is_code else ["", f"*{heading}.* {_code(text)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _code(text: str) -> str:
+    """Return text with the code marks of Markdown instead of those of docstrings."""
+    return text.replace("``", "`").replace("|", "\\|")
+
+
+def expectations() -> str:
+    """Return the page of the expectations' language."""
+    _, _, example = (language.__doc__ or "").partition("\n\n")
+    counts = (("step", STEP_COUNTS, STEP_TIMES), ("attention", ATTENTION_COUNTS, ATTENTION_TIMES))
+    lines = [
+        "# Expectations: guess first, then look\n",
+        "Write down what you expect of a trace before you look at it; then `tracekit check TRACE --expect expect.toml` shows where you were",
+        "wrong, with what was seen instead, and exits with 1. `tracekit expect TRACE` drafts a file from a trace: what it shows, for you to",
+        "turn into what you want. The same files serve `tracekit.handler(…, expect=…)` and `tracekit.assert_trace`.\n",
+        example.partition("::\n\n")[2].rstrip(),
+        "",
+        "| section | counts | times and shares |",
+        "|---|---|---|",
+        *(f"| `[{name}]` | {_list(exact)} | {_list(times)} |" for name, exact, times in counts),
+        "",
+        'A count is a number, `"<= 3"`, `">= 1"`, `"2..4"` or `"5 ± 1"`; `[trace]` takes `steps`. Counts must hold in every step, or in every',
+        "attention call. A time is a budget: it is missed only where the steps' median misses it by more than their noise.",
+        f"Severities are {_list(SEVERITIES)}. Backends are those that `tracekit attention` shows (`eager`, `math`, `efficient`, `flash`, `cudnn`, …).",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _list(words: tuple[str, ...]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
+
+
+PAGES: dict[str, Callable[[], str]] = {"kernels.md": kernels, "query.md": queries, "findings.md": rules, "expectations.md": expectations}
 
 
 def main() -> int:
