@@ -118,7 +118,7 @@ static int32_t table_id(Table *t, Bytes p, size_t n, uint64_t seed) {
     size_t s = h & t->mask;
     for (; t->slots[s] >= 0; s = (s + 1) & t->mask) {
         Entry *e = &t->entries[t->slots[s]];
-        if (e->hash == h && e->length == n && !memcmp(t->arena + e->at, p, n)) return t->slots[s];
+        if (e->hash == h && e->length == n && (!n || !memcmp(t->arena + e->at, p, n))) return t->slots[s];
     }
     if (t->count >= INT32_MAX - 1) return -1;
     if (t->count == t->entry_room) {
