@@ -11,6 +11,7 @@ import pytest
 from tests.render.support import written
 from tests.support.paths import TRACES
 from tracekit.analysis import Analysis, analyze
+from tracekit.analysis.critical import critical_path
 from tracekit.analysis.kernels import kernel_table
 from tracekit.analysis.launches import link_table
 from tracekit.analysis.ops import op_table
@@ -37,6 +38,7 @@ RESULTS: dict[str, tuple[Make, str]] = {
     ),
     "report": (lambda _, b: find(b), "trace step_us verdict findings notices"),
     "whatif": (lambda _, b: what_if(b, scale=["class~gemm=0.5"]), "trace parts before after saving_us_per_step notices"),
+    "critical": (lambda _, b: critical_path(b), "trace step wall_us gpu_us host_us queue_us outside_us hidden_gpu_us rows notices"),
     "rules": (lambda _, __: explain(None), "rules"),
 }
 ROWS = {
@@ -54,6 +56,7 @@ ROWS = {
     ("check", "outcomes"): "key expected seen met where",
     ("report", "findings"): "code severity title what why fix",
     ("whatif", "parts"): "asked means gpu_events_per_step gpu_us_per_step saving_us_per_step",
+    ("critical", "rows"): "kind name count us",
     ("rules", "rules"): "code name title",
 }
 

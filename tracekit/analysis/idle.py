@@ -74,8 +74,8 @@ def idle_time(trace: Trace, links: Links, work: Work, windows: Windows) -> Idle:
     has_launch = launch >= 0
     rest_cause = np.where(has_launch, Cause.QUEUE, np.where(following >= 0, Cause.UNLINKED, Cause.AFTER_LAST))
     rest_cause[~windows.on_device[step]] = Cause.NOT_USED
-    parts = [_Part(gap, host_end, end, rest_cause.astype(np.uint8), np.full(len(gap), ABSENT, np.int64))]
-    parts.extend(_host_parts(trace, links, gap[has_launch], start[has_launch], host_end[has_launch], launch[has_launch], step[has_launch]))
+    parts = [Part(gap, host_end, end, rest_cause.astype(np.uint8), np.full(len(gap), ABSENT, np.int64))]
+    parts.extend(host_parts(trace, links, gap[has_launch], start[has_launch], host_end[has_launch], launch[has_launch], step[has_launch]))
     whole = [np.concatenate(column) for column in zip(*((p.gap, p.start_ns, p.end_ns, p.cause, p.row) for p in parts), strict=True)]
     keep = whole[2] > whole[1]
     order = np.lexsort((whole[1][keep], whole[0][keep]))
@@ -92,12 +92,18 @@ def _at(column: NDArray[np.signedinteger[Any]], index: I64) -> I64:
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
+    """Stretches of host time by who had them, arrays of one length; ``gap`` is the number of the stretch that each is a part of."""
+
     gap: I64
     start_ns: I64
     end_ns: I64
     cause: U8
     row: I64
+
+    def only(self, which: NDArray[np.bool_]) -> Part:
+        """Return some of them."""
+        return Part(self.gap[which], self.start_ns[which], self.end_ns[which], self.cause[which], self.row[which])
 
 
 def _gaps(work: Work, windows: Windows) -> tuple[I64, I64, I64, I64]:
@@ -124,7 +130,8 @@ def _gaps(work: Work, windows: Windows) -> tuple[I64, I64, I64, I64]:
     return tuple(np.concatenate(column) for column in zip(*columns, strict=True))  # type: ignore[return-value]
 
 
-def _host_parts(trace: Trace, links: Links, gap: I64, start: I64, end: I64, launch: I64, step: I64) -> list[_Part]:
+def host_parts(trace: Trace, links: Links, gap: I64, start: I64, end: I64, launch: I64, step: I64) -> list[Part]:
+    """Return who had some stretches of host time before a launch (int64[p] each): the launching thread, else that of the step's mark."""
     threads = trace.slices.thread[launch]
     mark = links.steps.row
     mark_thread = _at(trace.slices.thread, _at(mark, step))
@@ -151,18 +158,19 @@ def _host_parts(trace: Trace, links: Links, gap: I64, start: I64, end: I64, laun
                 continue
             piece, owner, begins, ends = timeline(int(thread), frames).split(s, e)
             known = (owner >= 0) & ~is_mark[owner]
-            parts.append(_Part(g[piece[known]], begins[known], ends[known], _causes(trace, roles, owner[known]), owner[known]))
+            parts.append(Part(g[piece[known]], begins[known], ends[known], causes_of(trace, roles, owner[known]), owner[known]))
             rest.append((g[piece[~known]], begins[~known], ends[~known], own_thread[piece[~known]], of_mark[piece[~known]]))
         if not rest:
             return parts
         left = tuple(np.concatenate(column) for column in zip(*rest, strict=True))  # type: ignore[assignment]
     parts.append(
-        _Part(left[0], left[1], left[2], np.full(len(left[0]), Cause.NO_HOST_EVENT, np.uint8), np.full(len(left[0]), ABSENT, np.int64))
+        Part(left[0], left[1], left[2], np.full(len(left[0]), Cause.NO_HOST_EVENT, np.uint8), np.full(len(left[0]), ABSENT, np.int64))
     )
     return parts
 
 
-def _causes(trace: Trace, roles: U8, rows: I64) -> U8:
+def causes_of(trace: Trace, roles: U8, rows: I64) -> U8:
+    """Return what time of some host slices is charged as (uint8[m], ``Cause``)."""
     table = np.full(256, Cause.OP, dtype=np.uint8)
     table[Category.USER_ANNOTATION] = Cause.ANNOTATION
     table[Category.PYTHON_FUNCTION] = Cause.PYTHON

@@ -71,7 +71,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class _Waits:
+class Waits:
     """Calls in which the host waited for the GPU, in order of time; int64[w] each. ``place`` is the event waited for."""
 
     row: I64
@@ -86,6 +86,11 @@ class Replay:
     Attributes:
         order: int64[m], the GPU events replayed, as indices into ``Work``, in order of their start.
         steps: Number of steps that they are of.
+        follows: int64[m], place of the event that each one followed on the device, or -1.
+        launch_ns: int64[m], start of its launch.
+        arrives_ns: int64[m], end of its launch, or its own start where that was earlier.
+        host_latency_ns, gpu_latency_ns: float64[m], how long after its launch, and after what it followed, it starts at the earliest.
+        waits: Calls in which the host waited for the GPU.
         origin_ns: Start of the first of them: a float that counts from 1970 is 256 ns wide.
     """
 
@@ -98,15 +103,15 @@ class Replay:
         self._end = self._start + self._dur
         self.origin_ns = int(self._start[0]) if len(self.order) else 0
         launch = links.launch[self.order]
-        self._follows: I64 = np.array(self._predecessors(slices.stream[work.rows[self.order]]), dtype=np.int64)
+        self.follows: I64 = np.array(self._predecessors(slices.stream[work.rows[self.order]]), dtype=np.int64)
         never = np.iinfo(np.int64).min // 4
         launched = np.maximum(launch, 0)
         # A kernel may start before the call that launches it returns. An event of which neither launch nor predecessor is known starts when it did.
         known = np.minimum(slices.end_ns[launched], self._start) if len(slices) else self._start
-        self._host: I64 = np.where(launch >= 0, known, np.where(self._follows >= 0, never, self._start))
-        self._launch_ts: I64 = np.where(launch >= 0, slices.ts_ns[launched], never) if len(slices) else self._start
-        self._host_latency, self._gpu_latency = self._latencies(never)
-        self._waits = self._waits_of_host(launch)
+        self.arrives_ns: I64 = np.where(launch >= 0, known, np.where(self.follows >= 0, never, self._start))
+        self.launch_ns: I64 = np.where(launch >= 0, slices.ts_ns[launched], never) if len(slices) else self._start
+        self.host_latency_ns, self.gpu_latency_ns = self._latencies(never)
+        self.waits = self._waits_of_host(launch)
         self._unchanged: dict[float, float] = {}
 
     @cached_property
@@ -146,9 +151,9 @@ class Replay:
 
         Only the one that came last tells; of the other one knows no more than that it is shorter, and takes what is usual.
         """
-        behind = np.where(self._follows >= 0, self._end[np.maximum(self._follows, 0)], never) if len(self._follows) else self._start
-        after_host, after_gpu = (self._start - self._host).astype(np.float64), (self._start - behind).astype(np.float64)
-        by_host = (self._host > behind) & (self._host > never)
+        behind = np.where(self.follows >= 0, self._end[np.maximum(self.follows, 0)], never) if len(self.follows) else self._start
+        after_host, after_gpu = (self._start - self.arrives_ns).astype(np.float64), (self._start - behind).astype(np.float64)
+        by_host = (self.arrives_ns > behind) & (self.arrives_ns > never)
         usual_host = float(np.median(after_host[by_host])) if by_host.any() else 0.0
         by_gpu = ~by_host & (behind > never)
         usual_gpu = float(np.median(after_gpu[by_gpu])) if by_gpu.any() else usual_host
@@ -156,18 +161,18 @@ class Replay:
             by_host, np.minimum(after_gpu, usual_gpu), after_gpu
         )
 
-    def _waits_of_host(self, launch: I64) -> _Waits:
+    def _waits_of_host(self, launch: I64) -> Waits:
         """Return the calls that waited: those that end with a GPU event that ran before, copies that return when they are done, launches into a full queue."""
         trace = self._analysis.trace
         slices, roles = trace.slices, call_roles(trace)
         none = np.empty(0, np.int64)
         if not len(self.order):
-            return _Waits(none, none, none, none)
+            return Waits(none, none, none, none)
         by_end = np.argsort(self._end, kind="stable")
         ends = self._end[by_end]
         calls = np.flatnonzero(np.isin(roles, _BLOCKING))
         long = np.flatnonzero((roles == Role.LAUNCH) & (slices.dur_ns > LONG_LAUNCH_NS))
-        queued = np.searchsorted(np.sort(self._launch_ts), slices.ts_ns[long]) - np.searchsorted(ends, slices.ts_ns[long])
+        queued = np.searchsorted(np.sort(self.launch_ns), slices.ts_ns[long]) - np.searchsorted(ends, slices.ts_ns[long])
         rows = np.sort(np.concatenate((calls, long[queued > FULL_QUEUE])))
         begin, finish = slices.ts_ns[rows], slices.end_ns[rows]
         at = np.searchsorted(ends, finish, side="right") - 1
@@ -180,7 +185,7 @@ class Replay:
         rows, places = np.concatenate((rows, launch[own])), np.concatenate((places, own))
         order = np.argsort(slices.end_ns[rows], kind="stable")
         rows, places = rows[order], places[order]
-        return _Waits(rows, slices.ts_ns[rows], slices.end_ns[rows], places)
+        return Waits(rows, slices.ts_ns[rows], slices.end_ns[rows], places)
 
     def saving_ns(self, change: Change, *, recording_ns: float = 0.0) -> float:
         """Return how much earlier the last event ends, ns per step; below 0 where it would end later.
@@ -205,10 +210,10 @@ class Replay:
     def run(self, change: Change = NOTHING, *, recording_ns: float = 0.0) -> Run:
         """Replay the queue."""
         scale = np.ones(len(self.order)) if change.gpu_scale is None else change.gpu_scale[self.order]
-        waits, slices = self._waits, self._analysis.trace.slices
+        waits, slices = self.waits, self._analysis.trace.slices
         stays = ~change.cuts.covers(slices.thread[waits.row].astype(np.int64), waits.begin_ns, waits.end_ns)
         recording_ns = min(recording_ns, self.recorded.most_ns) if recording_ns > 0 else 0.0
-        earlier = [self._earlier(at, change.cuts, recording_ns) for at in (self._launch_ts, waits.begin_ns[stays], waits.end_ns[stays])]
+        earlier = [self._earlier(at, change.cuts, recording_ns) for at in (self.launch_ns, waits.begin_ns[stays], waits.end_ns[stays])]
         pending = list(
             zip(
                 (waits.begin_ns[stays] - self.origin_ns).tolist(),
@@ -233,13 +238,13 @@ class Replay:
         late, cut, wait = 0.0, 0.0, 0
         old_end = (self._end - self.origin_ns).tolist()
         columns = zip(
-            (self._launch_ts - self.origin_ns).tolist(),
-            (self._host - self.origin_ns).tolist(),
-            self._host_latency.tolist(),
-            self._gpu_latency.tolist(),
+            (self.launch_ns - self.origin_ns).tolist(),
+            (self.arrives_ns - self.origin_ns).tolist(),
+            self.host_latency_ns.tolist(),
+            self.gpu_latency_ns.tolist(),
             self._dur.tolist(),
             scale.tolist(),
-            self._follows.tolist(),
+            self.follows.tolist(),
             earlier,
             strict=True,
         )

@@ -46,6 +46,7 @@ _ORDER = (
     "diff",
     "report",
     "whatif",
+    "critical",
     "attention",
     "ops",
     "kernels",
