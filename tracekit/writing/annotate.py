@@ -16,6 +16,7 @@ from tracekit.units import ns_text, us
 from tracekit.writing.arrows import missing_arrows
 from tracekit.writing.counters import busy_pct, exposed_pct, latency_us, memory_mib, queue_events
 from tracekit.writing.fitting import clipped_ends
+from tracekit.writing.focus import Focus, focus_of, mark_ns
 from tracekit.writing.gains import LONGEST, gpu_args, safe
 from tracekit.writing.raw import RawTrace, packed, parts, read_raw, with_args, with_field, with_members
 from tracekit.writing.tracks import Mark, Tracks
@@ -39,6 +40,7 @@ class Annotated:
         added: Events of ours.
         clipped: Slices that were shortened so that a viewer keeps them; their args say how long they were.
         notices: What a user should know.
+        focus: Where a viewer looks first; None where there is nothing to see.
     """
 
     data: bytes
@@ -46,6 +48,7 @@ class Annotated:
     added: int
     clipped: int
     notices: tuple[str, ...]
+    focus: Focus | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ def annotate(analysis: Analysis, findings: Findings) -> Annotated:
     if found.clipped:
         notices.append(shortened(found.clipped))
     data = packed(found.raw, [*found.events, *found.ours], gzip=True)
-    return Annotated(data, sum(map(bool, found.events)), len(found.ours), found.clipped, tuple(notices))
+    return Annotated(data, sum(map(bool, found.events)), len(found.ours), found.clipped, tuple(notices), focus_of(analysis, findings))
 
 
 def shortened(count: int) -> str:
@@ -199,7 +202,7 @@ def _findings(findings: Findings, links: dict[int, int]) -> Iterator[Mark]:
         if saving is not None:
             args |= {"saving_us_per_step": us(saving.mid_ns), "saving_low_us": us(saving.low_ns), "saving_high_us": us(saving.high_ns)}
         link = number if number in links.values() else 0
-        yield Mark(first.ts_ns, first.ts_ns + max(first.dur_ns, 1), safe(f"{one.code} {one.severity}: {one.title}"[:LONGEST]), args, link)
+        yield Mark(first.ts_ns, first.ts_ns + mark_ns(first), safe(f"{one.code} {one.severity}: {one.title}"[:LONGEST]), args, link)
 
 
 def _steps(analysis: Analysis, findings: Findings) -> Iterator[Mark]:

@@ -16,6 +16,7 @@ from tracekit.findings import find
 from tracekit.reading.numbers import ns_of_text
 from tracekit.units import decimal_us
 from tracekit.writing.annotate import Annotated, Annotation, annotation, shortened
+from tracekit.writing.focus import MARGIN, Focus
 from tracekit.writing.gains import safe
 from tracekit.writing.raw import RawTrace, packed, parts, with_args, with_field, with_members
 from tracekit.writing.tracks import Mark, Tracks
@@ -59,6 +60,22 @@ class _Moved:
                 out = with_field(out, key, self._flow(value))
         return self._named(out) if known.ph == "M" and known.name == "process_name" else out
 
+    def names(self, start_ns: int) -> list[bytes]:
+        """Return names of the processes whose number was a word (``Spans``): now that it is a number, nothing else says what they are."""
+        ts = msgspec.Raw(decimal_us(max(start_ns + self.shift_ns, 0)).encode())
+        return [
+            msgspec.json.encode({
+                "ph": "M",
+                "name": "process_name",
+                "pid": pid,
+                "tid": 0,
+                "ts": ts,
+                "args": {"name": f"{self.label}: {safe(old)[:_LABEL]}"},
+            })
+            for old, pid in self.pids.items()
+            if isinstance(old, str)
+        ]
+
     def _flow(self, text: bytes) -> object:
         value = msgspec.json.decode(text)
         if isinstance(value, str):
@@ -94,6 +111,7 @@ def annotate_both(a: Analysis, b: Analysis) -> Annotated:
     for one, each, shift, pid, flow in zip(sides, found, shifts, _PIDS, _FLOWS, strict=True):
         moved = _Moved(shift, {}, pid, flow, one.label)
         texts += [moved.event(event) for event in (*each.events, *each.ours) if event]
+        texts += moved.names(one.analysis.trace.span_ns[0])
     differences = list(_differences(sides, shifts))
     texts += differences
     members = {"displayTimeUnit": b'"ms"', "tracekit": msgspec.json.encode(_about(sides, shifts))}
@@ -104,12 +122,26 @@ def annotate_both(a: Analysis, b: Analysis) -> Annotated:
         sum(len(one.ours) for one in found) + len(differences),
         clipped,
         (shortened(clipped),) if clipped else (),
+        _focus(sides, shifts),
     )
 
 
 def _start(one: SideData) -> int:
     windows = one.analysis.windows
     return int(windows.start_ns[one.steps[0]]) if len(one.steps) else one.analysis.trace.span_ns[0]
+
+
+def _focus(sides: list[SideData], shifts: list[int]) -> Focus | None:
+    """Return the first compared step of both, one above the other."""
+    spans = [(*one.analysis.trace.span_ns, shift) for one, shift in zip(sides, shifts, strict=True)]
+    first, last = min(low + shift for low, _, shift in spans), max(high + shift for _, high, shift in spans)
+    steps = [(one.analysis.windows, int(one.steps[0]), shift) for one, shift in zip(sides, shifts, strict=True) if len(one.steps)]
+    if len(steps) < len(sides):
+        return Focus(first, last)
+    start = min(int(windows.start_ns[k]) + shift for windows, k, shift in steps)
+    end = max(int(windows.end_ns[k]) + shift for windows, k, shift in steps)
+    margin = int(MARGIN * (end - start))
+    return Focus(start - margin, end + margin).within(first, last)
 
 
 def _about(sides: Iterable[SideData], shifts: Iterable[int]) -> list[dict[str, object]]:

@@ -13,20 +13,27 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tracekit.errors import TracekitError
+from tracekit.units import bytes_text
+from tracekit.writing.focus import Focus
 
 TRACE = "/trace.json.gz"
 IDLE_S = 1800.0
 """Seconds without a request after which the server stops by itself: the page keeps its own copy of the trace."""
 
+ONLINE = "https://ui.perfetto.dev"
+OPENER = Path(__file__).with_name("opener.html")
+
+BIG_BYTES, MEMORY_TIMES = 400_000_000, 8
+"""A trace of 279 MB took 2.3 GB in Chromium."""
+
 _CSP = (
     "default-src 'self'; script-src 'self' 'unsafe-eval' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; connect-src 'self' data: blob:; worker-src 'self' blob:; frame-ancestors 'none'"
 )
-_PINNED = "^(findings|steps|GPU idle|attention|GPU busy %|differences in .*)( [0-9]+)?$"
-_EXPANDED = "^(GPU|python|tracekit)"
-_KERNELS = (
-    "SELECT name, count(*) AS count, sum(dur) / 1e6 AS ms FROM slice WHERE category = 'kernel' GROUP BY name ORDER BY ms DESC LIMIT 30"
+_PINNED = tuple(
+    f"^{name}( [0-9]+)?$" for name in ("differences in .*", "steps of .*", "findings", "steps", "GPU idle", "attention", "GPU busy %")
 )
+_EXPANDED, _EXPANDED_OF_TWO = "^(GPU|python)", "^.*: GPU"
 _TYPES = {
     ".html": "text/html",
     ".js": "text/javascript",
@@ -86,22 +93,27 @@ def ui_folder() -> Path:
     raise ViewerError(
         "view",
         "the Perfetto UI isn't installed",
-        "Install it with: pip install 'tracekit[ui]'; or open the output of tracekit annotate at https://ui.perfetto.dev.",
+        "Install it with: pip install 'tracekit[ui]'; or let the page of ui.perfetto.dev show it (--online: the trace stays in your browser).",
     )
 
 
-def serve(data: bytes, *, annotated: bool, port: int = 0) -> Viewer:
+def serve(
+    data: bytes, *, annotated: bool = False, is_diff: bool = False, focus: Focus | None = None, online: bool = False, port: int = 0
+) -> Viewer:
     """Serve a trace.
 
     Args:
         data: The trace, gzip.
         annotated: Whether our tracks are in it, to be pinned.
+        is_diff: Whether two traces are in it.
+        focus: Where the page looks first; None for the whole trace.
+        online: Whether the page of ui.perfetto.dev shows it: only a page that hands the trace over, inside the browser, is served then.
         port: Where to listen; 0 takes a free one.
 
     Raises:
         ViewerError: The UI isn't installed, or the port is taken.
     """
-    folder, seen = ui_folder(), [time.monotonic()]
+    folder, seen = None if online else ui_folder(), [time.monotonic()]
     try:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", port), _handler(folder, data, seen))
     except OSError as error:
@@ -109,23 +121,60 @@ def serve(data: bytes, *, annotated: bool, port: int = 0) -> Viewer:
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
     number = int(server.server_address[1])
-    return Viewer(_url(number, annotated=annotated), number, server, _seen=seen)
+    url = f"http://127.0.0.1:{number}/" if online else _url(number, annotated, is_diff, focus)
+    return Viewer(url, number, server, _seen=seen)
 
 
-def _url(port: int, *, annotated: bool) -> str:
+def _url(port: int, annotated: bool, is_diff: bool, focus: Focus | None) -> str:
     origin = f"http://127.0.0.1:{port}"
-    commands = [
-        {"id": "dev.perfetto.ExpandTracksByRegex", "args": [_EXPANDED]},
-        {"id": "dev.perfetto.RunQueryAndShowTab", "args": [_KERNELS]},
-    ]
-    if annotated:
-        commands.insert(0, {"id": "dev.perfetto.PinTracksByRegex", "args": [_PINNED]})
-    asked = urllib.parse.quote(json.dumps(commands))
-    return f"{origin}/?testing=1#!/?url={origin}{TRACE}&hideSidebar=true&startupCommands={asked}"
+    # One after the other, as they are to stand.
+    commands = [{"id": "dev.perfetto.PinTracksByRegex", "args": [one]} for one in _PINNED] if annotated else []
+    commands.append({"id": "dev.perfetto.ExpandTracksByRegex", "args": [_EXPANDED_OF_TWO if is_diff else _EXPANDED]})
+    commands += [{"id": "dev.perfetto.RunQueryAndShowTab", "args": [sql, title]} for title, sql in queries(annotated, is_diff).items()]
+    asked = {"url": origin + TRACE, "hideSidebar": "true"}
+    if focus is not None:
+        asked |= {"visStart": str(focus.start_ns), "visEnd": str(focus.end_ns)}
+        if focus.ts_ns is not None:
+            asked |= {"ts": str(focus.ts_ns), "dur": str(focus.dur_ns)}
+    asked["startupCommands"] = json.dumps(commands)
+    return f"{origin}/?testing=1#!/?{urllib.parse.urlencode(asked, quote_via=urllib.parse.quote, safe=':/')}"
 
 
-def _handler(folder: Path, data: bytes, seen: list[float]) -> type[http.server.BaseHTTPRequestHandler]:
-    root = folder.resolve()
+def too_big(data: bytes) -> str:
+    """Return what to do about a trace that a browser has trouble with, or ""; its size is what gzip's last bytes say (modulo 4 GiB)."""
+    size = int.from_bytes(data[-4:], "little") if data[:2] == b"\x1f\x8b" else len(data)
+    if size < BIG_BYTES:
+        return ""
+    return (
+        f"the trace has {bytes_text(size)}: the browser may need {bytes_text(MEMORY_TIMES * size)} of memory for it. "
+        "Show a part instead: tracekit slice TRACE -o part.json.gz --steps 3-5 (or --drop python_function)."
+    )
+
+
+def queries(annotated: bool, is_diff: bool = False) -> dict[str, str]:
+    """Return SQL that is at hand in the viewer, by title: what one asks first."""
+    kernels = (
+        "SELECT name, count(*) AS count, sum(dur) / 1e3 AS us, avg(dur) / 1e3 AS mean_us FROM slice "
+        "WHERE category IN ('kernel', 'gpu_memcpy', 'gpu_memset') GROUP BY name ORDER BY us DESC LIMIT 50"
+    )
+    if not annotated:
+        return {"kernels": kernels}
+    idle = "SELECT name, count(*) AS count, sum(dur) / 1e3 AS us FROM slice WHERE category = 'tracekit.idle' GROUP BY name ORDER BY us DESC LIMIT 50"
+    findings = (
+        "SELECT name, extract_arg(arg_set_id, 'args.cost_us_per_step') AS cost_us, extract_arg(arg_set_id, 'args.saving_us_per_step') AS saving_us, "
+        "extract_arg(arg_set_id, 'args.what') AS what, extract_arg(arg_set_id, 'args.fix') AS fix "
+        "FROM slice WHERE category = 'finding' AND arg_set_id IS NOT NULL AND name LIKE 'TK%' ORDER BY cost_us DESC"
+    )
+    differences = (
+        "SELECT name, dur / 1e3 AS us, extract_arg(arg_set_id, 'args.cause') AS cause FROM slice "
+        "WHERE category = 'tracekit.difference' AND arg_set_id IS NOT NULL AND dur > 1 ORDER BY us DESC LIMIT 100"
+    )
+    last = {"differences": differences} if is_diff else {}
+    return {"kernels": kernels, "idle time": idle, "findings": findings, **last}
+
+
+def _handler(folder: Path | None, data: bytes, seen: list[float]) -> type[http.server.BaseHTTPRequestHandler]:
+    root = folder.resolve() if folder else None
 
     class Handler(http.server.BaseHTTPRequestHandler):
         """Answers for the UI's files and the one trace, and for nothing else."""
@@ -148,8 +197,8 @@ def _handler(folder: Path, data: bytes, seen: list[float]) -> type[http.server.B
             if path == "/live_reload":
                 self._answer(204, b"", "text/plain")
                 return
-            wanted = (root / path.lstrip("/")).resolve() if path != "/" else root / "index.html"
-            if root not in wanted.parents or not wanted.is_file():
+            wanted = _file(root, path)
+            if wanted is None:
                 self._answer(404, b"", "text/plain")
                 return
             self._answer(200, wanted.read_bytes(), _TYPES.get(wanted.suffix, "application/octet-stream"))
@@ -168,3 +217,15 @@ def _handler(folder: Path, data: bytes, seen: list[float]) -> type[http.server.B
             """Say nothing: a request is no news."""
 
     return Handler
+
+
+def _file(root: Path | None, path: str) -> Path | None:
+    """Return the file that a path of the UI means; None where there is none, or it lies elsewhere."""
+    if root is None:
+        return OPENER if path == "/" else None
+    try:
+        wanted = (root / path.lstrip("/")).resolve() if path != "/" else root / "index.html"
+        return wanted if root in wanted.parents and wanted.is_file() else None
+    except (OSError, ValueError):
+        # A path with a NUL in it, or one that is too long.
+        return None
