@@ -27,9 +27,8 @@ def command(traces: tuple[str, ...], step_name: str | None, taxonomy: Path | Non
     Example: tracekit report naive.json.gz --fail-on warning
     """
     from tracekit.cli._options import check_output, emit, open_analysis, output
-    from tracekit.findings import find, together
+    from tracekit.findings import details, find, together
     from tracekit.render.views import report
-    from tracekit.render.views.summary import view as summary_view
 
     select, ignore, fail_on = given.pop("select"), given.pop("ignore"), given.pop("fail_on")
     out = output(given)
@@ -39,11 +38,11 @@ def command(traces: tuple[str, ...], step_name: str | None, taxonomy: Path | Non
     analyses = [open_analysis(path, step_name, taxonomy) for path in traces]
     found = [find(analysis, select=select, ignore=ignore) for analysis in analyses]
     # A page has room for what the findings rest on; a terminal is left with the findings.
-    pages = [(lambda one=one: summary_view(one.summary)) if out.format == "html" else None for one in analyses]
+    behind = [details(*each) if out.format == "html" else None for each in zip(analyses, found, strict=True)]
     if len(found) == 1 and out.format != "sarif":
-        emit(out, found[0], lambda: report.with_summary(found[0], pages[0]))
+        emit(out, found[0], lambda: report.page(found[0], behind[0]))
     else:
         result = together(analyses, found)
-        emit(out, result, lambda: report.overview(result, pages))
+        emit(out, result, lambda: report.overview(result, behind))
     worst = max((SEVERITIES.index(finding.severity) for one in found for finding in one.findings), default=-1)
     return int(fail_on is not None and worst >= SEVERITIES.index(fail_on))

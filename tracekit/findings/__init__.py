@@ -1,5 +1,6 @@
 """What is wrong with a trace's program, why, what it costs and what to change."""
 
+from tracekit.findings.details import Details, details
 from tracekit.findings.explain import HEADINGS, Rules, explain
 from tracekit.findings.finding import Evidence, Finding, Findings, Rule, Saving
 from tracekit.findings.registry import all_rules, find
@@ -8,6 +9,7 @@ from tracekit.findings.whatif import Part, WhatIf, what_if
 
 __all__ = [
     "HEADINGS",
+    "Details",
     "Evidence",
     "Finding",
     "Findings",
@@ -18,6 +20,7 @@ __all__ = [
     "Saving",
     "WhatIf",
     "all_rules",
+    "details",
     "explain",
     "find",
     "together",

@@ -138,13 +138,15 @@ class Bar:
         label: What it is.
         start_ns: Start, on the strip's own scale.
         length_ns: Length.
-        kind: The class that chooses its look: a kernel class, ``idle``, ``finding``, …
+        kind: The class that chooses its look: a kernel class, ``idle``, ``evidence``, …
+        text: What stands on it where there is room, or "".
     """
 
     label: str
     start_ns: int
     length_ns: int
     kind: str
+    text: str = ""
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from tracekit.analysis import Analysis
 from tracekit.analysis.idle import Cause
 from tracekit.analysis.replay import Change
+from tracekit.analysis.timeline import host_timeline
 from tracekit.findings.finding import Finding, Rule, Saving
 from tracekit.findings.making import finding, idle_cuts, idle_steps, launched_within, line_of, short_stretches, step_ns
 from tracekit.trace import Category
@@ -82,6 +83,12 @@ _BETWEEN = _Kind(
     "warning",
     0.5,
 )
+_PYTHON = _Kind(
+    "Ops run in it, but the GPU waits while Python gets from one to the next.",
+    "Do less Python in it, or fewer and larger ops (a fused or foreach optimizer, one stacked tensor for many), or capture it in a CUDA graph.",
+    "warning",
+    0.6,
+)
 
 # The main thread stands here while autograd's own thread works: it says nothing about what that one does.
 _BLOCKED = re.compile(r"run_backward|threading.*wait|method 'acquire'")
@@ -102,13 +109,15 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         if cost < LEAST_SHARE * step or _BLOCKED.search(text[:300]):
             continue
         rows = list(dict.fromkeys(idle.row[here][np.argsort(-idle.dur_ns[here], kind="stable")].tolist()))
-        kind = _kind(analysis, rows[0], text, within)
+        kind, frame = _kind(analysis, rows[0], text, within), _frame(analysis, here)
+        if kind is _BETWEEN and frame is not None:
+            kind = _PYTHON
         change = Change(cuts=idle_cuts(analysis, here))
         yield finding(
             analysis,
             RULE,
             f"the GPU waits for {text[:80]}",
-            f"{ns_text(cost)} a step of GPU idle time fall into {text[:120]}{line_of(analysis, rows[0])}.",
+            f"{ns_text(cost)} a step of GPU idle time fall into {text[:120]}{line_of(analysis, rows[0])}.{_most(frame, count)}",
             kind.why,
             kind.fix,
             rows,
@@ -118,6 +127,30 @@ def check(analysis: Analysis) -> Iterator[Finding]:
             cap=kind.cap,
             confidence=kind.confidence,
         )
+
+
+def _frame(analysis: Analysis, stretches: NDArray[np.bool_]) -> tuple[str, float] | None:
+    """Return the python frame that has most of the time in annotations, and how much (ns); None where no frame was recorded there."""
+    idle, slices = analysis.idle, analysis.trace.slices
+    mine = np.flatnonzero(stretches & (idle.cause == Cause.ANNOTATION))
+    spent: dict[int, float] = {}
+    for thread in np.unique(slices.thread[idle.row[mine]]).tolist():
+        on = mine[slices.thread[idle.row[mine]] == thread]
+        piece, owner, begins, ends = host_timeline(analysis.trace, analysis.links, thread, frames=True).split(
+            idle.start_ns[on], idle.end_ns[on]
+        )
+        # A frame around the annotation doesn't say what goes on in it.
+        inside = (owner >= 0) & (slices.ts_ns[np.maximum(owner, 0)] >= slices.ts_ns[idle.row[on[piece]]])
+        for name, ns in zip(slices.name[owner[inside]].tolist(), (ends - begins)[inside].tolist(), strict=True):
+            spent[name] = spent.get(name, 0.0) + ns
+    if not spent:
+        return None
+    most = max(spent, key=spent.__getitem__)
+    return analysis.trace.strings[most], spent[most]
+
+
+def _most(frame: tuple[str, float] | None, count: int) -> str:
+    return f" The Python in it: most, {ns_text(frame[1] / count)} a step, in {frame[0][:120]}." if frame else ""
 
 
 def _kind(analysis: Analysis, row: int, name: str, within: NDArray[np.int64]) -> _Kind:

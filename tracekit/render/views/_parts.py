@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tracekit.analysis.picture import Picture, PictureBar
 from tracekit.kernels import short_name, short_names
-from tracekit.render.document import Cell, Column, Fit, Tone, cut_end
+from tracekit.render.document import Bar, Cell, Column, Fit, Strip, Tone, cut_end
+from tracekit.units import ns_text
 
 US = "µs"
 _LONGEST = 100  # characters of a kernel's name within a sentence or among others
@@ -36,11 +38,42 @@ def bar(title: str = "") -> Column:
     return Column(title, bar=True, fit=Fit.DROP, priority=1)
 
 
-def limited(rows: Sequence[object], limit: int, what: str) -> tuple[int, str]:
-    """Return how many rows to show and the note on those left out."""
+LIMIT = "--limit 0 shows all"
+
+
+def limited(rows: Sequence[object], limit: int, what: str, more: str = LIMIT) -> tuple[int, str]:
+    """Return how many rows to show and the note on those left out, with how to see them."""
     if not limit or len(rows) <= limit:
         return len(rows), ""
-    return limit, f"{len(rows) - limit:,} more {what}; --limit 0 shows all"
+    return limit, f"{len(rows) - limit:,} more {what}; {more}"
+
+
+def strip(picture: Picture) -> Strip:
+    """Return a picture as a timeline."""
+
+    def drawn(bar: PictureBar) -> Bar:
+        # A kernel's name begins with what all names share; an op's is short as it is.
+        text = short_name(bar.name) if any(c in bar.name for c in "<(") else bar.name
+        return Bar(f"{bar.name}, {ns_text(bar.length_ns)}", bar.start_ns, bar.length_ns, bar.kind, text)
+
+    lanes = tuple((label, tuple(map(drawn, bars))) for label, bars in picture.lanes)
+    start = ns_text(picture.start_ns) if picture.start_ns else "0"
+    return Strip(lanes, 0, max(picture.length_ns, 1), start, ns_text(picture.start_ns + picture.length_ns))
+
+
+IDLE_WORDS = {
+    "op": "an op's own CPU time",
+    "runtime": "a runtime call",
+    "sync": "waiting for the GPU",
+    "python": "Python",
+    "annotation": "within an annotation",
+    "no_host_event": "nothing recorded on host",
+    "queue": "between launch and start",
+    "unlinked": "its launch isn't known",
+    "after_last": "after the last GPU work",
+    "not_used": "the step launches nothing",
+}
+"""What the launching thread was doing while the GPU idled."""
 
 
 def change(delta: float, scale: float) -> Tone:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from tracekit.attention import Region, Regions
 from tracekit.render.document import Builder, Cell, Column, Document, Fit, Heading, Table, Text
-from tracekit.render.views._parts import US, bar, kernels_text, limited, name_column, number
+from tracekit.render.views._parts import LIMIT, US, bar, kernels_text, limited, name_column, number
 from tracekit.units import count_text, plural, us_text
 
 
-def view(result: Regions, *, limit: int = 30) -> Document:
+def view(result: Regions, *, limit: int = 30, more: str = LIMIT) -> Document:
     """Return the document: what kinds of call there are with their stages, then each call."""
     page = Builder(title="attention")
     kinds: dict[tuple[str, str], list[Region]] = {}
@@ -22,7 +22,7 @@ def view(result: Regions, *, limit: int = 30) -> Document:
         notes = dict.fromkeys(note for region in regions for note in region.notes)
         page.add(*(Text(f"{note[0].upper()}{note[1:]}.") for note in notes))
     if result.attention:
-        page.table("Calls", _calls(result, limit))
+        page.table("Calls", _calls(result, limit, more))
     return page.document(result.notices)
 
 
@@ -45,7 +45,7 @@ def _stages(regions: Sequence[Region]) -> Table:
     return Table(columns, tuple(rows), "", "no GPU event was recorded in these calls")
 
 
-def _calls(result: Regions, limit: int) -> Table:
+def _calls(result: Regions, limit: int, more: str) -> Table:
     columns = (
         Column("step", fit=Fit.DROP, priority=3),
         Column("backend"),
@@ -58,7 +58,7 @@ def _calls(result: Regions, limit: int) -> Table:
         number("CPU", US, 7),
         number("rate", "TFLOP/s", 8),
     )
-    count, note = limited(result.attention, limit, "calls")
+    count, note = limited(result.attention, limit, "calls", more)
     legend = "rate: useful operations of the two products over GPU time; a causal mask counts half where the trace shows it"
     return Table(columns, tuple(_call(region) for region in result.attention[:count]), f"{note}. {legend}" if note else legend)
 

@@ -7,8 +7,7 @@ from typing import Protocol, TypeVar
 
 from tracekit.diff.result import Diff, LedgerRow, Quantity
 from tracekit.render.document import Builder, Cell, Column, Document, Fit, Heading, Table, Text, Tone, cut_start
-from tracekit.render.views._parts import US, change, kernels_text, name_column, number
-from tracekit.render.views.summary import IDLE_WORDS
+from tracekit.render.views._parts import IDLE_WORDS, US, change, kernels_text, name_column, number
 from tracekit.units import count_text, plural, us_text
 
 _ALL = "--limit 0 shows every row"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tracekit.analysis.kernels import KernelRow, Kernels
 from tracekit.render.document import Builder, Cell, Column, Document, Fit, Heading, Table, Tone
-from tracekit.render.views._parts import US, bar, kernel_column, limited, number
+from tracekit.render.views._parts import LIMIT, US, bar, kernel_column, limited, number
 from tracekit.units import plural, us_text
 
 
-def view(result: Kernels, *, limit: int = 30) -> Document:
+def view(result: Kernels, *, limit: int = 30, more: str = LIMIT) -> Document:
     """Return the document: kernels by time."""
     page = Builder(title="kernels")
     page.add(Heading(f"GPU events by name, whole trace of {plural(result.steps, 'step')}", 1))
@@ -26,7 +26,7 @@ def view(result: Kernels, *, limit: int = 30) -> Document:
         Column("tensor cores", fit=Fit.DROP, priority=3),
         bar(),
     )
-    count, note = limited(result.kernels, limit, "names")
+    count, note = limited(result.kernels, limit, "names", more)
     rows = tuple(_row(row, result.total_ns or 1) for row in result.kernels[:count])
     computed = any(row.occupancy_source == "computed" for row in result.kernels[:count])
     legend = "occupancy marked * is computed, as the profiler recorded none" if computed else ""

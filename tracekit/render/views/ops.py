@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from tracekit.analysis.ops import OpRow, Ops
 from tracekit.render.document import Builder, Cell, Column, Document, Fit, Heading, Table, cut_end, cut_start
-from tracekit.render.views._parts import US, limited, name_column, number
+from tracekit.render.views._parts import LIMIT, US, limited, name_column, number
 from tracekit.units import ns_text, plural, us_text
 
 _TINY = 0.005  # of the time of all roots: a node of the tree below this is left out
 
 
-def view(result: Ops, *, limit: int = 30) -> Document:
+def view(result: Ops, *, limit: int = 30, more: str = LIMIT) -> Document:
     """Return the document: ops by self GPU time, then by self host time."""
     page = Builder(title="ops")
     what = "Tree of ops, annotations and calls" if result.tree else "Ops"
     page.add(Heading(f"{what}, whole trace of {plural(result.steps, 'step')}", 1))
-    page.add(_tree(result, limit) if result.tree else _table(result, limit))
+    page.add(_tree(result, limit) if result.tree else _table(result, limit, more))
     return page.document(result.notices)
 
 
-def _table(result: Ops, limit: int) -> Table:
+def _table(result: Ops, limit: int, more: str) -> Table:
     extra = {"shape": "shapes", "module": "module", "stack": "stack"}.get(result.by)
     columns: list[Column] = [name_column("op")]
     if extra:
@@ -33,7 +33,7 @@ def _table(result: Ops, limit: int) -> Table:
         number("opaque CPU", US, 4),
         number("exposed", US, 3),
     ]
-    count, note = limited(result.ops, limit, "ops")
+    count, note = limited(result.ops, limit, "ops", more)
     rows = tuple(_row(row, extra) for row in result.ops[:count])
     explained = f"opaque: self time beyond four usual dispatches of {ns_text(result.dispatch_ns)}; exposed: GPU idle time charged to the op"
     return Table(tuple(columns), rows, f"{note}. {explained}" if note else explained, "no ops were recorded")

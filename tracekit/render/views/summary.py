@@ -5,37 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from tracekit.analysis.picture import Picture
 from tracekit.analysis.summary import IdleRow, StepRow, Summary
 from tracekit.analysis.verdict import Bound
-from tracekit.render.document import Bar, Builder, Cell, Column, Document, Facts, Fit, Heading, Strip, Table, Text, Tone, cut_start
-from tracekit.render.views._parts import US, bar, name_column, number
+from tracekit.render.document import Builder, Cell, Column, Document, Facts, Fit, Heading, Table, Text, Tone, cut_start
+from tracekit.render.views._parts import IDLE_WORDS, US, bar, name_column, number, strip
 from tracekit.units import bytes_text, count_text, ns_text, pct_text, plural, us_text
 
 _STEPS = 8  # rows of steps shown; more are told by their first, their median and their last
 _ROWS = 12
 _NAMES = 5  # of each cause of idle time; what is left is summed
-IDLE_WORDS = {
-    "op": "an op's own CPU time",
-    "runtime": "a runtime call",
-    "sync": "waiting for the GPU",
-    "python": "Python",
-    "annotation": "within an annotation",
-    "no_host_event": "nothing recorded on host",
-    "queue": "between launch and start",
-    "unlinked": "its launch isn't known",
-    "after_last": "after the last GPU work",
-    "not_used": "the step launches nothing",
-}
 
 
 def view(result: Summary) -> Document:
     """Return the page: verdict, facts, steps, GPU time by class, idle time by cause, attention."""
     page = Builder(title=result.trace.path)
     page.add(Heading(result.trace.path, 1), Text(result.verdict.text, Tone.GOOD if result.verdict.bound is Bound.GPU else Tone.STRONG))
-    page.add(Facts(tuple(_facts(result))))
+    page.add(Facts(tuple(facts(result))))
     if result.picture:
-        page.add(Heading(f"The median step, {result.picture.step}"), _strip(result.picture))
+        page.add(Heading(f"The median step, {result.picture.step}"), strip(result.picture))
     if result.steps and result.gpu.events:
         page.table("Steps", _steps(result.steps))
         page.table("GPU time by class, whole trace", _classes(result))
@@ -46,33 +33,26 @@ def view(result: Summary) -> Document:
     return page.document(result.notices)
 
 
-def _strip(picture: Picture) -> Strip:
-    lanes = tuple(
-        (label, tuple(Bar(f"{bar.name}, {ns_text(bar.length_ns)}", bar.start_ns, bar.length_ns, bar.kind) for bar in bars))
-        for label, bars in picture.lanes
-    )
-    return Strip(lanes, 0, max(picture.length_ns, 1), "0", ns_text(picture.length_ns))
-
-
-def _facts(result: Summary) -> list[tuple[str, str]]:
+def facts(result: Summary) -> list[tuple[str, str]]:
+    """Return the short answers: device, step time, work of a step, events, memory, file."""
     trace, gpu, steps = result.trace, result.gpu, result.steps
-    facts = []
+    found = []
     if trace.devices:
-        facts.append(("device", ", ".join(_device(one.name, one.vendor, one.id) for one in trace.devices)))
+        found.append(("device", ", ".join(_device(one.name, one.vendor, one.id) for one in trace.devices)))
     if steps and gpu.events:
         wall, busy = [step.wall_ns for step in steps], sum(step.gpu_busy_ns for step in steps)
         share = pct_text(busy / sum(wall)) if sum(wall) else "–"
         spread = f", {ns_text(min(wall))} to {ns_text(max(wall))}" if len(steps) > 1 else ""
         what = "step time" if len(steps) > 1 or steps[0].name != "trace" else "GPU span"
-        facts.append((
+        found.append((
             what,
             f"{ns_text(median(wall))} median of {plural(len(steps), 'step')}{spread}; GPU busy {share}"
             if len(steps) > 1
             else f"{ns_text(wall[0])}; GPU busy {share}",
         ))
-        facts.append(("a step", _per_step(steps)))
-    facts.append(("GPU events", _events(result)))
-    facts += [("memory", "; ".join(f"{row.device} peak {bytes_text(row.peak_bytes)}" for row in result.memory))] if result.memory else []
+        found.append(("a step", _per_step(steps)))
+    found.append(("GPU events", _events(result)))
+    found += [("memory", "; ".join(f"{row.device} peak {bytes_text(row.peak_bytes)}" for row in result.memory))] if result.memory else []
     options = [
         key.replace("_", " ")
         for key in ("record_shapes", "with_stack", "profile_memory", "with_flops", "with_modules")
@@ -80,8 +60,8 @@ def _facts(result: Summary) -> list[tuple[str, str]]:
     ]
     recorded = f"; recorded {', '.join(options)}" if options else ""
     size = f"{bytes_text(trace.bytes)}, {plural(result.read.events_kept, 'event')}, {plural(trace.host_threads, 'host thread')}"
-    facts.append(("file", f"{size}, {ns_text(trace.span_ns)}{recorded}"))
-    return facts
+    found.append(("file", f"{size}, {ns_text(trace.span_ns)}{recorded}"))
+    return found
 
 
 def _device(name: str, vendor: str, number_: int) -> str:
